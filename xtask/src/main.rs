@@ -1,0 +1,60 @@
+//! `cargo xtask`: set-up and checks, nothing that the product needs at run time.
+
+mod generate;
+mod steps;
+mod suite;
+mod tools;
+mod up;
+mod web;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().task {
+        Task::Up { dir } => up::run(dir.as_deref()),
+        Task::Test { only } => suite::run(&only),
+        Task::Web => web::build(),
+        Task::Gen { check } => generate::run(check),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Set-up and checks for people who work on Transom.
+#[derive(Parser)]
+#[command(bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Build everything, start the daemon and a first session, and show the QR code to pair with.
+    Up {
+        /// Keep all state in this directory instead of the user's own.
+        #[arg(long)]
+        dir: Option<std::path::PathBuf>,
+    },
+    /// Install what the tests need, then run every check: formatting, lints, unit, end-to-end and browser tests.
+    Test {
+        /// Run these steps alone, by name.
+        #[arg(long = "only", value_name = "STEP")]
+        only: Vec<String>,
+    },
+    /// Build the web app into `web/ui/dist`.
+    Web,
+    /// Write the generated files that are committed.
+    Gen {
+        /// Write nothing; fail where a file is stale.
+        #[arg(long)]
+        check: bool,
+    },
+}

@@ -1,0 +1,67 @@
+//! `cargo xtask test`: every check, in the order in which a fault is cheapest to find.
+
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::{
+    steps::{self, Steps, command, root},
+    tools, web,
+};
+
+/// Runs the steps, all or those named, and prints the minutes of each.
+pub(crate) fn run(only: &[String]) -> Result<()> {
+    let mut steps = Steps::new(only);
+    steps.step("tools", || {
+        tools::require_build_tools()?;
+        tools::install_browser()
+    })?;
+    steps.step("format", || {
+        steps::run(&mut command("cargo", &["fmt", "--all", "--check"]))
+    })?;
+    steps.step("web", || {
+        web::build()?;
+        web::check()
+    })?;
+    steps.step("lints", || {
+        steps::run(&mut cargo(
+            "clippy",
+            &["--workspace", "--all-targets", "--", "--deny", "warnings"],
+        ))?;
+        steps::run(&mut cargo("check", &["--package", "pairing"]))
+    })?;
+    steps.step("build", || {
+        steps::run(&mut cargo(
+            "build",
+            &["--package", "cli", "--package", "protocol"],
+        ))
+    })?;
+    steps.step("tests", || {
+        steps::run(&mut with_binary(cargo("test", &["--workspace"])))
+    })?;
+    steps.step("browser", || {
+        web::install(BROWSER)?;
+        steps::run(with_binary(command("npm", &["test"])).current_dir(root().join(BROWSER)))
+    })?;
+    steps.summary()
+}
+
+/// A cargo command in the one profile of the tests, with the types of the web app checked.
+fn cargo(verb: &str, arguments: &[&str]) -> Command {
+    let mut cargo = command("cargo", &[verb, "--locked", "--profile", "ci"]);
+    if verb != "check" {
+        cargo.args(["--features", "protocol/ts"]);
+    }
+    cargo.args(arguments);
+    cargo
+}
+
+/// Tells the tests which binary they drive.
+fn with_binary(mut command: Command) -> Command {
+    let target =
+        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), std::path::PathBuf::from);
+    command.env("TEST_TRANSOM_BINARY", target.join("ci/transom"));
+    command
+}
+
+const BROWSER: &str = "tests/browser";

@@ -1,0 +1,147 @@
+//! What a machine must have, and how it gets it.
+
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::steps::{command, run};
+
+/// Fails with a sentence where Node is missing or too old, or there is no C compiler.
+pub(crate) fn require_build_tools() -> Result<()> {
+    let version = output("node", &["--version"])
+        .context("Node is not installed: the web app needs 20.19 or newer (Debian 12's own is too old)")?;
+    ensure!(
+        is_new_enough(&version),
+        "Node {} is too old: the web app needs 20.19 or newer (Debian 12's own is too old)",
+        version.trim()
+    );
+    ensure!(
+        found("npm"),
+        "npm is not installed: it comes with Node 20.19 or newer"
+    );
+    ensure!(
+        found("cc"),
+        "there is no C compiler: install `gcc` (on Debian: apt-get install gcc)"
+    );
+    Ok(())
+}
+
+/// Installs what the browser tests need, where it is missing: Chromium, certutil and fonts.
+///
+/// # Errors
+/// Where something is missing and this user may not install it; the message says what to run.
+pub(crate) fn install_browser() -> Result<()> {
+    let missing: Vec<&str> = NEEDED
+        .iter()
+        .filter(|needed| !(needed.is_there)())
+        .map(|needed| needed.package)
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let by_hand = format!("apt-get install -y --no-install-recommends {}", missing.join(" "));
+    ensure!(
+        found("apt-get"),
+        "the browser tests need {}: install them by your package manager",
+        missing.join(", ")
+    );
+    ensure!(
+        is_root(),
+        "the browser tests need {}: run `sudo {by_hand}`",
+        missing.join(", ")
+    );
+    run(command("apt-get", &["update", "-qq"]).env("DEBIAN_FRONTEND", "noninteractive"))?;
+    let mut arguments = vec!["install", "-y", "-qq", "--no-install-recommends"];
+    arguments.extend(&missing);
+    run(command("apt-get", &arguments)
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .stdout(Stdio::null()))?;
+    for needed in NEEDED {
+        if !(needed.is_there)() {
+            bail!("{} is still missing after its installation", needed.package);
+        }
+    }
+    Ok(())
+}
+
+struct Needed {
+    package: &'static str,
+    is_there: fn() -> bool,
+}
+
+const NEEDED: &[Needed] = &[
+    Needed {
+        package: "chromium",
+        is_there: || found("chromium"),
+    },
+    Needed {
+        package: "libnss3-tools",
+        is_there: || found("certutil"),
+    },
+    Needed {
+        package: "fonts-dejavu-core",
+        is_there: || has_font("DejaVu Sans Mono"),
+    },
+    Needed {
+        package: "fonts-noto-cjk",
+        is_there: || has_font("Noto Sans Mono CJK JP"),
+    },
+    Needed {
+        package: "fonts-noto-color-emoji",
+        is_there: || has_font("Noto Color Emoji"),
+    },
+    Needed {
+        package: "python3",
+        is_there: || found("python3"),
+    },
+];
+
+fn has_font(family: &str) -> bool {
+    output("fc-list", &[family, "family"]).is_ok_and(|fonts| !fonts.trim().is_empty())
+}
+
+/// Whether the program is on the PATH.
+fn found(program: &str) -> bool {
+    std::env::var_os("PATH")
+        .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(program).is_file()))
+}
+
+fn is_root() -> bool {
+    output("id", &["-u"]).is_ok_and(|uid| uid.trim() == "0")
+}
+
+fn output(program: &str, arguments: &[&str]) -> Result<String> {
+    let output = Command::new(program).args(arguments).output()?;
+    ensure!(
+        output.status.success(),
+        "`{program}` ended with {}",
+        output.status
+    );
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// `v20.19.0` and newer.
+fn is_new_enough(version: &str) -> bool {
+    let mut numbers = version
+        .trim()
+        .trim_start_matches('v')
+        .split('.')
+        .map(|part| part.parse::<u32>().unwrap_or(0));
+    let major = numbers.next().unwrap_or(0);
+    let minor = numbers.next().unwrap_or(0);
+    (major, minor) >= (20, 19)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_new_enough;
+
+    #[test]
+    fn node_is_new_enough_from_20_19_on() {
+        assert!(is_new_enough("v20.19.0\n"));
+        assert!(is_new_enough("v22.1.0"));
+        assert!(!is_new_enough("v20.18.3"));
+        assert!(!is_new_enough("v18.20.4"));
+        assert!(!is_new_enough("nonsense"));
+    }
+}
