@@ -1,0 +1,59 @@
+//! Looking requests up, ending and forgetting them.
+
+use alloc::vec::Vec;
+
+use super::Authority;
+use crate::limits::{MAX_ENDED, REMEMBERED};
+use crate::request::PairingRequest;
+use crate::token::TokenHash;
+use crate::{RejectCause, RequestId, RequestPhase, RequestSecret, UnixMillis};
+
+impl Authority {
+    /// The request that this secret opens; the hash covers the id. An unknown id costs as much as a wrong secret and
+    /// answers alike.
+    pub(super) fn open(&self, id: RequestId, secret: &RequestSecret) -> Option<&PairingRequest> {
+        let shown = secret.hash(&self.boot_key);
+        let nothing = TokenHash::from_bytes([0; 32]);
+        let request = self.requests.get(&id);
+        let known = shown.matches(request.map_or(&nothing, |request| &request.secret));
+        request.filter(|_| known)
+    }
+
+    pub(super) fn phase(&self, id: RequestId, now: UnixMillis) -> Option<RequestPhase> {
+        self.requests
+            .get(&id)
+            .map(|request| request.phase(&self.limits, now))
+    }
+
+    /// Ends a request without a device, unless it is one or is over.
+    pub(super) fn end(&mut self, id: RequestId, cause: RejectCause, now: UnixMillis) {
+        if let Some(request) = self.requests.get_mut(&id)
+            && let Ok(state) = request.state.clone().reject(cause, now)
+        {
+            request.state = state;
+        }
+    }
+
+    /// Forgets what ended long ago, and the oldest of what ended if that is much.
+    pub(super) fn upkeep(&mut self, now: UnixMillis) {
+        let limits = &self.limits;
+        self.requests
+            .retain(|_, request| request.ends_at(limits).plus(REMEMBERED) > now);
+        let mut ended: Vec<_> = self
+            .requests
+            .values()
+            .filter(|request| !request.phase(limits, now).is_live())
+            .map(|request| (request.ends_at(limits), request.serial, request.id))
+            .collect();
+        ended.sort_unstable();
+        let surplus = ended.len().saturating_sub(MAX_ENDED);
+        for (_, _, id) in &ended[..surplus] {
+            self.requests.remove(id);
+        }
+        let requests = &self.requests;
+        self.offers.retain(|_, offer| {
+            let claimed = offer.claim().is_some_and(|id| requests.contains_key(&id));
+            claimed || offer.expires_at.plus(REMEMBERED) > now
+        });
+    }
+}

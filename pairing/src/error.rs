@@ -1,0 +1,27 @@
+//! Errors: one closed enum for each area. They know no HTTP; they have a stable code and say who is at fault.
+
+mod devices;
+mod pairing;
+
+pub use devices::{AuthError, PrefixError, RevokeError, UnknownDevice};
+pub use pairing::{
+    ApproveError, CommitError, ExchangeError, FindError, OfferError, PollError, RejectError, RequestError,
+    RevealError,
+};
+
+/// Who is at fault, and in what way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// What was sent cannot be read, or contradicts itself.
+    Malformed,
+    /// The sender did not prove to be who it says.
+    Credential,
+    /// The sender is known and may not do that.
+    Permission,
+    /// What was named does not exist.
+    Unknown,
+    /// It comes too early, too late or twice.
+    Timing,
+    /// There is too much of it.
+    Limit,
+}

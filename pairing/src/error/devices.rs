@@ -1,0 +1,119 @@
+//! What can go wrong with devices that exist.
+
+use alloc::vec::Vec;
+
+use super::Fault;
+use crate::DeviceId;
+
+/// Why a device token opens nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AuthError {
+    /// No device has this token. An unknown id and a wrong secret are not told apart.
+    #[error("this token belongs to no device")]
+    Unknown,
+    /// The device was revoked. Said only to who knows the secret.
+    #[error("this device was revoked; pair it again")]
+    Revoked,
+    /// The device reached its end or was not seen for too long. Said only to who knows the secret.
+    #[error("this device's time is over; pair it again")]
+    Expired,
+}
+
+impl AuthError {
+    /// A stable name.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown_token",
+            Self::Revoked => "revoked",
+            Self::Expired => "expired",
+        }
+    }
+
+    /// Who is at fault.
+    #[must_use]
+    pub const fn fault(&self) -> Fault {
+        Fault::Credential
+    }
+}
+
+/// Why a device was not revoked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RevokeError {
+    /// There is no such device.
+    #[error("there is no such device")]
+    UnknownDevice,
+    /// A device may end itself, and with `can_revoke` those that lack it.
+    #[error("only the owner may revoke this device")]
+    NotPermitted,
+}
+
+impl RevokeError {
+    /// A stable name.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::UnknownDevice => "unknown_device",
+            Self::NotPermitted => "not_permitted",
+        }
+    }
+
+    /// Who is at fault.
+    #[must_use]
+    pub const fn fault(&self) -> Fault {
+        match self {
+            Self::UnknownDevice => Fault::Unknown,
+            Self::NotPermitted => Fault::Permission,
+        }
+    }
+}
+
+/// There is no such device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no such device")]
+pub struct UnknownDevice;
+
+impl UnknownDevice {
+    /// A stable name.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        "unknown_device"
+    }
+
+    /// Who is at fault.
+    #[must_use]
+    pub const fn fault(&self) -> Fault {
+        Fault::Unknown
+    }
+}
+
+/// Why the beginning of an id names no device.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PrefixError {
+    /// No id begins so.
+    #[error("no device's id begins so")]
+    NoMatch,
+    /// Several ids begin so.
+    #[error("{} devices' ids begin so", .0.len())]
+    Ambiguous(Vec<DeviceId>),
+}
+
+impl PrefixError {
+    /// A stable name.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NoMatch => "unknown_device",
+            Self::Ambiguous(_) => "ambiguous_device",
+        }
+    }
+
+    /// Who is at fault.
+    #[must_use]
+    pub const fn fault(&self) -> Fault {
+        match self {
+            Self::NoMatch => Fault::Unknown,
+            Self::Ambiguous(_) => Fault::Malformed,
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Who may come in, and what they may do: devices, offers, pairing requests, codes, tokens, roles, scopes and permits.
+//!
+//! Pure: no IO, no clock, no generator of random numbers. Time is a [`UnixMillis`] argument, randomness a
+//! `&mut impl CryptoRng`, and checking a signature is the trait [`VerifySignature`]. Nothing here knows HTTP, a disk
+//! or a terminal. Whoever embeds it keeps [`Authority`] and [`Devices`] behind a lock of their own and stores what
+//! they hand out.
+
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod audience;
+mod authority;
+mod code;
+mod device;
+mod devices;
+mod error;
+mod id;
+mod key;
+mod label;
+mod limits;
+pub mod marker;
+mod offer;
+mod permit;
+mod principal;
+mod proof;
+mod request;
+mod role;
+mod scope;
+mod secret;
+mod standing;
+mod tailnet;
+mod time;
+mod token;
+mod token_key;
+mod view;
+
+#[cfg(test)]
+mod testing;
+
+pub use audience::{Audience, MalformedAudience, Origin};
+pub use authority::{
+    Approved, Authority, Commit, Exchange, ExchangeCheck, Exchanged, NewRequest, OfferClaim, Requested,
+};
+pub use code::{CodeInput, MalformedCode, PairingCode};
+pub use device::{Device, EndCause, Tombstone};
+pub use devices::{Devices, Revoked};
+pub use error::{
+    ApproveError, AuthError, CommitError, ExchangeError, Fault, FindError, OfferError, PollError,
+    PrefixError, RejectError, RequestError, RevealError, RevokeError, UnknownDevice,
+};
+pub use id::{DeviceId, GuestId, MalformedId, OfferId, RequestId, ResourceId};
+pub use key::{Commitment, MalformedKey, Nonce, PublicKey, VerifySignature};
+pub use label::{Label, MalformedLabel};
+pub use limits::PairingLimits;
+pub use marker::{Manage, View, Write};
+pub use offer::OfferTerms;
+pub use permit::{Authenticated, Denied, Permit, PermitScope};
+pub use principal::Principal;
+pub use proof::{ExchangeNonce, pair_text};
+pub use request::{ApproveTerms, Grant, RejectCause, RequestPhase};
+pub use role::{Role, UnknownRole};
+pub use scope::Scope;
+pub use secret::OfferSecret;
+pub use standing::{Epoch, Hold, Standing};
+pub use tailnet::TailnetIdentity;
+pub use time::UnixMillis;
+pub use token::{DeviceToken, MalformedToken, RequestSecret, Token, TokenHash, TokenId, TokenKind};
+pub use token_key::{TokenKey, TokenKeyId};
+pub use view::{OfferPhase, OfferView, PollAnswer, PollKind, PollStatus, RequestView};
