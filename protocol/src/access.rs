@@ -1,0 +1,193 @@
+//! The access layer's bodies: health, whoami, status, devices, shutdown.
+
+use jiff::Timestamp;
+use pairing::{DeviceId, Role};
+use serde::{Deserialize, Serialize};
+
+/// `GET /v1/health`: what anybody may know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
+#[serde(deny_unknown_fields)]
+pub struct Health {
+    /// `ok`.
+    pub status: String,
+    /// The daemon's version.
+    pub version: String,
+    /// The daemon's lasting id, safe as a DNS label: keys of a device belong to it.
+    pub instance: String,
+}
+
+/// What kind of principal an answer is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum PrincipalKind {
+    /// The local user.
+    Owner,
+    /// A program inside a session.
+    Session,
+    /// A paired device.
+    Device,
+    /// Somebody invited to look.
+    Guest,
+}
+
+/// `GET /v1/whoami`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
+pub struct WhoAmI {
+    /// The kind of principal that asks.
+    pub principal: PrincipalKind,
+    /// The device, if it is one.
+    #[cfg_attr(feature = "ts", ts(type = "string | null"))]
+    pub device_id: Option<DeviceId>,
+    /// The device's label, if it is one.
+    pub label: Option<String>,
+    /// The device's role, if it is one.
+    #[cfg_attr(feature = "ts", ts(type = "\"viewer\" | \"operator\" | null"))]
+    pub role: Option<Role>,
+    /// What it may do, by wire name, for example `session:view`.
+    pub scopes: Vec<String>,
+    /// The daemon's lasting id.
+    pub instance: String,
+    /// The id of this run of the daemon: another one means that it restarted.
+    pub life: String,
+}
+
+/// One TLS listener of a running daemon.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
+pub struct TlsEndpoint {
+    /// The bound address and port.
+    pub address: String,
+    /// The pin of the identity key, `sha256/<base64url>`.
+    pub pin: String,
+    /// The names and addresses by which a browser may reach it.
+    pub names: Vec<String>,
+}
+
+/// `transom up --json`: one line when the daemon is ready.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ready {
+    /// Always true: the line is printed once the daemon serves.
+    pub ready: bool,
+    /// The daemon's lasting id.
+    pub instance: String,
+    /// The daemon's version.
+    pub version: String,
+    /// The path of the Unix socket.
+    pub socket: String,
+    /// The TLS listeners.
+    pub tls: Vec<TlsEndpoint>,
+}
+
+/// `GET /v1/status` and `transom status --json`: what `up` said, with counts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Status {
+    /// Always true of a daemon that answers.
+    pub ready: bool,
+    /// The daemon's lasting id.
+    pub instance: String,
+    /// The id of this run of the daemon.
+    pub life: String,
+    /// The daemon's version.
+    pub version: String,
+    /// The daemon's process id.
+    pub pid: u32,
+    /// When this run began.
+    pub started_at: Timestamp,
+    /// The path of the Unix socket.
+    pub socket: String,
+    /// The TLS listeners.
+    pub tls: Vec<TlsEndpoint>,
+    /// The state directory.
+    pub directory: String,
+    /// Whether the binary carries the web app.
+    pub web_app: bool,
+    /// Paired devices.
+    pub devices: u64,
+    /// Live connections, upgraded streams not counted twice.
+    pub connections: u64,
+    /// Sessions whose program runs.
+    pub sessions_running: u64,
+    /// Sessions in all.
+    pub sessions: u64,
+}
+
+/// A device as the owner sees it: the full record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
+pub struct DeviceRecord {
+    /// The device.
+    #[cfg_attr(feature = "ts", ts(type = "string"))]
+    pub id: DeviceId,
+    /// Its name, as approved.
+    pub label: String,
+    /// What it may do.
+    #[cfg_attr(feature = "ts", ts(type = "\"viewer\" | \"operator\""))]
+    pub role: Role,
+    /// Whether it may revoke other devices.
+    pub can_revoke: bool,
+    /// Whether it may come by listeners that do not know its tailnet node.
+    pub any_path: bool,
+    /// When it was paired.
+    #[cfg_attr(feature = "ts", ts(type = "string"))]
+    pub created_at: Timestamp,
+    /// The address from which it asked to be paired.
+    pub approved_from: String,
+    /// The stable id of its tailnet node, if it is bound to one.
+    pub tailnet_node: Option<String>,
+    /// When its trust ends by itself, if it does.
+    #[cfg_attr(feature = "ts", ts(type = "string | null"))]
+    pub expires_at: Option<Timestamp>,
+    /// When it was last seen, to the minute.
+    #[cfg_attr(feature = "ts", ts(type = "string | null"))]
+    pub last_seen_at: Option<Timestamp>,
+    /// The address it was last seen at.
+    pub last_address: Option<String>,
+    /// Its live connections; absent where nobody can know.
+    pub connections: u64,
+}
+
+/// `GET /v1/devices` for a device that may revoke: no more than it needs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceSummary {
+    /// The device.
+    pub id: DeviceId,
+    /// Its name.
+    pub label: String,
+    /// When it was last seen, to the minute.
+    pub last_seen_at: Option<Timestamp>,
+}
+
+/// `DELETE /v1/devices/{id}` and `/v1/devices/self`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
+pub struct Revoked {
+    /// The device whose trust has ended.
+    #[cfg_attr(feature = "ts", ts(type = "string"))]
+    pub device_id: DeviceId,
+    /// How many of its connections were closed: accepted streams, upgraded or not, each once.
+    pub closed: u64,
+    /// The sessions that it created or typed into.
+    pub sessions: Vec<String>,
+    /// From the request to the answer, in microseconds.
+    pub elapsed_us: u64,
+}
+
+/// `POST /v1/shutdown`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Shutdown {
+    /// Stop the running sessions too; without it, a shutdown is refused while any runs.
+    pub sessions: bool,
+}
+
+/// The answer to a shutdown: sent before the daemon drains.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShuttingDown {
+    /// The daemon's process id, to watch it end.
+    pub pid: u32,
+    /// The sessions that were stopped.
+    pub stopped: Vec<String>,
+}

@@ -1,0 +1,136 @@
+//! The attach protocol: binary WebSocket messages of one type byte and a body, integers big-endian (sessions.md 4).
+//!
+//! ```
+//! use protocol::attach::ClientMessage;
+//! let message = ClientMessage::Input { sequence: 1, bytes: b"ls\r".to_vec() };
+//! assert_eq!(message.encode(), b"\x10\0\0\0\0\0\0\0\x01ls\r");
+//! assert_eq!(ClientMessage::decode(b"\x11\x00\x50\x00\x18").unwrap(), ClientMessage::Size { columns: 80, rows: 24 });
+//! ```
+
+use serde::{Deserialize, Serialize};
+
+use crate::sessions::{Exit, Size};
+
+mod codec;
+
+pub use codec::MalformedMessage;
+
+/// What an attachment may do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// Output only; a slow viewer gets a snapshot instead of a backlog.
+    #[default]
+    View,
+    /// Output, and input into the program.
+    Write,
+    /// Output only, every byte of it, and told where bytes are gone.
+    Lossless,
+}
+
+/// Body of message 00.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
+pub struct Hello {
+    /// The session, `ses_…`.
+    pub session: String,
+    /// Its name.
+    pub name: String,
+    /// Its size now.
+    pub size: Size,
+    /// What this attachment may do.
+    pub mode: Mode,
+    /// The end of the output now.
+    #[cfg_attr(feature = "ts", ts(type = "number"))]
+    pub offset: u64,
+    /// The daemon's lasting id.
+    pub instance: String,
+    /// The id of this run of the daemon.
+    pub life: String,
+    /// Attachments that look, this one included.
+    pub viewers: u32,
+    /// Attachments that may type, this one included.
+    pub writers: u32,
+}
+
+/// The JSON part of message 03: who holds the size.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
+pub struct ClaimChange {
+    /// Whether this attachment holds the claim now.
+    pub holder: bool,
+    /// Whether the claim was taken from this attachment just now.
+    pub taken_from: bool,
+    /// Who holds it, in words for a person; null if nobody does.
+    pub by: Option<String>,
+}
+
+/// A message from the server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ServerMessage {
+    /// `00`: what was attached to.
+    Hello(Hello),
+    /// `01`: output that begins at the offset.
+    Output {
+        /// Where the first byte stands.
+        offset: u64,
+        /// The bytes.
+        bytes: Vec<u8>,
+    },
+    /// `02`: reset, then draw; output goes on from the ground offset.
+    Snapshot {
+        /// The ground offset.
+        ground: u64,
+        /// The size to draw at.
+        size: Size,
+        /// The bytes that draw it.
+        bytes: Vec<u8>,
+    },
+    /// `03`: the size changed at the offset, or the claim did.
+    Size {
+        /// Where in the output.
+        offset: u64,
+        /// The size from there on.
+        size: Size,
+        /// Who holds the size.
+        claim: ClaimChange,
+    },
+    /// `04`: the program ended; every byte of output came before.
+    Exit(Exit),
+}
+
+/// A message from the client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClientMessage {
+    /// `10`: bytes for the program.
+    Input {
+        /// One more than the message before, from 1.
+        sequence: u64,
+        /// The bytes.
+        bytes: Vec<u8>,
+    },
+    /// `11`: what this client could show.
+    Size {
+        /// Columns.
+        columns: u16,
+        /// Rows.
+        rows: u16,
+    },
+    /// `12`: drawn up to the offset.
+    Ack {
+        /// The first offset that is not drawn.
+        offset: u64,
+    },
+}
+
+/// Close code: the credential is unknown, revoked or expired.
+pub const CLOSE_REVOKED: u16 = 4401;
+/// Close code: not permitted, or not any more.
+pub const CLOSE_NOT_PERMITTED: u16 = 4403;
+/// Close code: there is no such session any more.
+pub const CLOSE_GONE: u16 = 4404;
+/// Close code: too many connections.
+pub const CLOSE_TOO_MANY: u16 = 4429;
+/// Close code: the daemon restarts or ends (RFC 6455's registry, "service restart").
+pub const CLOSE_RESTARTING: u16 = 1012;

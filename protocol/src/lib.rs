@@ -1,0 +1,27 @@
+//! The wire types that daemon, command line, tests and web app share.
+//!
+//! JSON bodies are plain structs; the attach protocol is binary and lives in [`attach`]. Times are RFC 3339 with zone,
+//! bytes are base64url without padding (RFC 4648 section 5), and a `u64` is a JSON number below 2⁵³. The TypeScript of the
+//! web app is made from these types by `cargo xtask gen`, behind the feature `ts` that release builds leave off.
+
+pub mod access;
+pub mod attach;
+pub mod bytes;
+pub mod events;
+pub mod pairing;
+pub mod problem;
+pub mod sessions;
+#[cfg(feature = "ts")]
+pub mod typescript;
+pub mod wire_secret;
+
+pub use bytes::Bytes64;
+pub use jiff::Timestamp;
+pub use problem::Problem;
+pub use wire_secret::WireSecret;
+
+/// The WebSocket and HTTP path prefix below which the API lives.
+pub const API: &str = "/v1";
+
+/// The server name by which a native client asks for the daemon's identity certificate (access.md 5).
+pub const IDENTITY_SERVER_NAME: &str = "identity.transom.invalid";

@@ -1,0 +1,77 @@
+import type { ClaimChange, Exit, Hello, Size } from "../protocol";
+import { concat, type Bytes } from "./encoding";
+
+/** A message of the daemon on an attachment; offsets count output bytes since the session began. */
+export type ServerMessage =
+  | { kind: "hello"; hello: Hello }
+  | { kind: "output"; offset: number; bytes: Uint8Array }
+  | { kind: "snapshot"; ground: number; size: Size; bytes: Uint8Array }
+  | { kind: "size"; offset: number; size: Size; claim: ClaimChange }
+  | { kind: "exit"; exit: Exit }
+  | { kind: "unknown"; type: number };
+
+/** Reads one binary message; throws a `RangeError` or `SyntaxError` where the bytes are cut or no JSON. */
+export function decode(message: ArrayBuffer): ServerMessage {
+  const view = new DataView(message);
+  const type = view.getUint8(0);
+  switch (type) {
+    case HELLO:
+      return { kind: "hello", hello: json(message, 1) };
+    case OUTPUT:
+      return { kind: "output", offset: offsetAt(view, 1), bytes: new Uint8Array(message, 9) };
+    case SNAPSHOT:
+      return { kind: "snapshot", ground: offsetAt(view, 1), size: sizeAt(view, 9), bytes: new Uint8Array(message, 13) };
+    case SIZE:
+      return { kind: "size", offset: offsetAt(view, 1), size: sizeAt(view, 9), claim: json(message, 13) };
+    case EXIT:
+      return { kind: "exit", exit: json(message, 1) };
+    default:
+      // A newer daemon may have more to say; nothing that this version draws depends on it.
+      return { kind: "unknown", type };
+  }
+}
+
+/** Bytes for the program; the sequence counts from 1 on each attachment. */
+export function encodeInput(sequence: number, bytes: Uint8Array): Bytes {
+  return concat(numbered(INPUT, sequence), bytes);
+}
+
+/** Says that all output before the offset is drawn. */
+export function encodeAck(offset: number): Bytes {
+  return numbered(ACK, offset);
+}
+
+function numbered(type: number, value: number): Bytes {
+  const bytes = new Uint8Array(9);
+  const view = new DataView(bytes.buffer);
+  view.setUint8(0, type);
+  view.setBigUint64(1, BigInt(value));
+  return bytes;
+}
+
+/** Offsets stay below 2⁵³ (`protocol`), so a number holds them. */
+function offsetAt(view: DataView, at: number): number {
+  return Number(view.getBigUint64(at));
+}
+
+function sizeAt(view: DataView, at: number): Size {
+  return { columns: view.getUint16(at), rows: view.getUint16(at + 2) };
+}
+
+function json<T>(message: ArrayBuffer, at: number): T {
+  return JSON.parse(new TextDecoder().decode(new Uint8Array(message, at))) as T;
+}
+
+/** Close codes of an attachment. */
+export const CLOSE_REVOKED = 4401;
+export const CLOSE_NOT_PERMITTED = 4403;
+export const CLOSE_GONE = 4404;
+export const CLOSE_TOO_MANY = 4429;
+
+const HELLO = 0x00;
+const OUTPUT = 0x01;
+const SNAPSHOT = 0x02;
+const SIZE = 0x03;
+const EXIT = 0x04;
+const INPUT = 0x10;
+const ACK = 0x12;

@@ -1,0 +1,120 @@
+import type { Health, Problem, Session, WhoAmI } from "../protocol";
+
+/** The daemon gave no answer: network, TLS, a daemon that is not running, or time ran out. */
+export class Unreachable extends Error {
+  override readonly name = "Unreachable";
+}
+
+/** The daemon answered with a problem (RFC 9457). */
+export class Refused extends Error {
+  override readonly name = "Refused";
+
+  constructor(readonly problem: Problem) {
+    super(problem.detail);
+  }
+}
+
+/** What a call may say besides method and path. */
+export interface CallOptions {
+  /** The credential that goes into `Authorization`. */
+  bearer?: string;
+  /** A body, sent as JSON. */
+  body?: unknown;
+  /** Ends the call. */
+  signal?: AbortSignal | undefined;
+  /** Milliseconds until the call counts as unanswered. */
+  timeout?: number;
+}
+
+/** Calls the API and reads its JSON answer; an answer without a body is `undefined`. */
+export async function call<T>(method: string, path: string, options: CallOptions = {}): Promise<T> {
+  const timeout = AbortSignal.timeout(options.timeout ?? CALL_TIMEOUT);
+  const signal = options.signal ? AbortSignal.any([options.signal, timeout]) : timeout;
+  const answer = await request(method, path, { ...options, signal });
+  try {
+    const text = await answer.text();
+    return (text === "" ? undefined : JSON.parse(text)) as T;
+  } catch (cause) {
+    throw new Unreachable("the answer broke off", { cause });
+  }
+}
+
+/** Sends one request and returns the answer once it is a good one; the body is the caller's to read. */
+export async function request(method: string, path: string, options: CallOptions): Promise<Response> {
+  let answer = await send(method, path, options);
+  // The connection belonged to another principal; the daemon closes it, so the next one is ours.
+  if (answer.status === OTHER_PRINCIPAL) answer = await send(method, path, options);
+  noteServerTime(answer);
+  if (!answer.ok) throw new Refused(await problemOf(answer));
+  return answer;
+}
+
+/** What anybody may know of the daemon; asked before any credential is used. */
+export function health(signal?: AbortSignal): Promise<Health> {
+  return call("GET", "/v1/health", { signal });
+}
+
+/** Who the daemon takes the bearer for. */
+export function whoAmI(bearer: string, signal?: AbortSignal): Promise<WhoAmI> {
+  return call("GET", "/v1/whoami", { bearer, signal });
+}
+
+/** All sessions that the bearer may see. */
+export function sessions(bearer: string, signal?: AbortSignal): Promise<Session[]> {
+  return call("GET", "/v1/sessions", { bearer, signal });
+}
+
+/** Milliseconds since the epoch by the daemon's clock, as far as its answers told it: this device's own may be hours off. */
+export function serverNow(): number {
+  return Date.now() + skew;
+}
+
+async function send(method: string, path: string, { bearer, body, signal }: CallOptions): Promise<Response> {
+  const headers: Record<string, string> = {};
+  if (bearer !== undefined) headers["Authorization"] = `Bearer ${bearer}`;
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  try {
+    return await fetch(path, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signal ? { signal } : {}),
+      cache: "no-store",
+      credentials: "omit",
+      redirect: "error",
+    });
+  } catch (cause) {
+    throw new Unreachable("the daemon did not answer", { cause });
+  }
+}
+
+async function problemOf(answer: Response): Promise<Problem> {
+  const fallback: Problem = {
+    type: "about:blank",
+    title: answer.statusText,
+    status: answer.status,
+    code: `http_${answer.status}`,
+    detail: `The daemon answered ${answer.status}.`,
+    hint: "",
+  };
+  try {
+    const retryAfter = Number(answer.headers.get("Retry-After"));
+    if (retryAfter > 0) fallback.retry_after = retryAfter;
+    return { ...fallback, ...((await answer.json()) as Partial<Problem>), status: answer.status };
+  } catch {
+    return fallback;
+  }
+}
+
+function noteServerTime(answer: Response): void {
+  const told = Date.parse(answer.headers.get("Date") ?? "");
+  // The header has whole seconds: less than that is no skew.
+  if (!Number.isNaN(told)) skew = Math.abs(told - Date.now()) > SKEW_NOTICED ? told - Date.now() : 0;
+}
+
+let skew = 0;
+
+/** Long enough for a slow mobile link, short enough that nobody looks at a dead page. */
+const CALL_TIMEOUT = 10_000;
+const SKEW_NOTICED = 5_000;
+const OTHER_PRINCIPAL = 421;

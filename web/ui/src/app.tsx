@@ -1,0 +1,22 @@
+import { Home } from "./home/page";
+import { verdict } from "./keys/access";
+import { Pairing } from "./pairing/page";
+import { route } from "./router";
+import { strings } from "./strings";
+import { SessionPage } from "./terminal/page";
+import { Ended, HomeLink, Message } from "./ui/message";
+
+/** The screen of the address; a device that is trusted no more sees that and nothing else, except to pair anew. */
+export function App() {
+  const at = route.value;
+  if (at.kind === "pair") return <Pairing />;
+  if (verdict.value) return <Ended reason={verdict.value} />;
+  if (at.kind === "home") return <Home />;
+  if (at.kind === "session") return <SessionPage key={at.id} id={at.id} />;
+  const { title, text } = strings.ended.unknownPage;
+  return (
+    <Message kind="unknown_page" title={title} text={text}>
+      <HomeLink />
+    </Message>
+  );
+}

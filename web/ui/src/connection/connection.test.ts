@@ -1,0 +1,168 @@
+import { beforeEach, expect, test } from "vitest";
+import { Connection, type LinkEnd, type Surroundings } from "./connection";
+
+/** A link whose runs the test opens and ends, in a world whose time the test owns. */
+class World implements Surroundings {
+  runs: { opened: () => void; end: (end: LinkEnd) => void; signal: AbortSignal }[] = [];
+  probes: ((result: number | LinkEnd) => void)[] = [];
+  timers: { at: number; act: () => void }[] = [];
+  time = 1000;
+  visible = true;
+  readonly connection = new Connection(
+    (opened, signal) => new Promise((end) => this.runs.push({ opened, end, signal })),
+    () => new Promise((result) => this.probes.push(result)),
+    this,
+  );
+
+  now = (): number => this.time;
+  random = (): number => 1;
+  isOnline = (): boolean => true;
+  isVisible = (): boolean => this.visible;
+  after = (milliseconds: number, act: () => void): (() => void) => {
+    const timer = { at: this.time + milliseconds, act };
+    this.timers.push(timer);
+    return () => (this.timers = this.timers.filter((other) => other !== timer));
+  };
+
+  async pass(milliseconds: number): Promise<void> {
+    this.time += milliseconds;
+    const due = this.timers.filter(({ at }) => at <= this.time);
+    this.timers = this.timers.filter(({ at }) => at > this.time);
+    for (const { act } of due) act();
+    await settled();
+  }
+
+  async live(): Promise<void> {
+    this.connection.start();
+    this.runs.at(-1)?.opened();
+    await this.pass(400);
+    this.probes.at(-1)?.(12);
+    await settled();
+  }
+
+  get kind(): string {
+    return this.connection.state.value.kind;
+  }
+}
+
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+let world: World;
+beforeEach(() => (world = new World()));
+
+test("a live connection knows its round trip", async () => {
+  await world.live();
+  expect(world.kind).toBe("live");
+  expect(world.connection.roundTrip.value).toBe(12);
+});
+
+test("a cut link is opened again after a delay", async () => {
+  await world.live();
+  world.runs[0]?.end({ kind: "lost" });
+  await settled();
+  expect(world.kind).toBe("reconnecting");
+  expect(world.connection.roundTrip.value).toBeNull();
+  await world.pass(99);
+  expect(world.runs).toHaveLength(1);
+  await world.pass(1);
+  expect(world.runs).toHaveLength(2);
+  world.runs[1]?.opened();
+  expect(world.kind).toBe("live");
+});
+
+test("a daemon that asks for patience gets it", async () => {
+  world.connection.start();
+  world.runs[0]?.end({ kind: "lost", retryAfter: 7 });
+  await settled();
+  await world.pass(6999);
+  expect(world.runs).toHaveLength(1);
+  await world.pass(1);
+  expect(world.runs).toHaveLength(2);
+});
+
+test("coming back tries at once instead of waiting", async () => {
+  world.connection.start();
+  world.runs[0]?.end({ kind: "lost" });
+  await settled();
+  world.connection.wake();
+  expect(world.runs).toHaveLength(2);
+  await world.pass(60_000);
+  expect(world.runs).toHaveLength(2);
+});
+
+test("a link that slept is opened anew; one that blinked is asked", async () => {
+  await world.live();
+  world.connection.sleep();
+  world.time += 1000;
+  world.connection.wake();
+  expect(world.runs).toHaveLength(1);
+  expect(world.probes).toHaveLength(2);
+  world.connection.sleep();
+  world.time += 60_000;
+  world.connection.wake();
+  expect(world.runs).toHaveLength(2);
+  expect(world.runs[0]?.signal.aborted).toBe(true);
+  expect(world.kind).toBe("reconnecting");
+});
+
+test("a page from the back-forward cache is never taken for live", async () => {
+  await world.live();
+  world.connection.wake(true);
+  expect(world.runs).toHaveLength(2);
+  expect(world.kind).toBe("reconnecting");
+});
+
+test("a stream that died without a word is found by a probe", async () => {
+  await world.live();
+  await world.pass(15_000);
+  world.probes.at(-1)?.({ kind: "lost" });
+  await settled();
+  expect(world.kind).toBe("reconnecting");
+  expect(world.runs[0]?.signal.aborted).toBe(true);
+});
+
+test("nobody is probed while nobody looks", async () => {
+  await world.live();
+  world.visible = false;
+  await world.pass(60_000);
+  expect(world.probes).toHaveLength(1);
+});
+
+test("the system's word that the network is gone is a reason to ask, not to believe", async () => {
+  await world.live();
+  world.connection.network(false);
+  expect(world.kind).toBe("live");
+  world.probes.at(-1)?.({ kind: "lost" });
+  await settled();
+  expect(world.kind).toBe("reconnecting");
+});
+
+test("a revoked device asks for nothing any more", async () => {
+  await world.live();
+  world.runs[0]?.end({ kind: "ended", reason: "revoked" });
+  await settled();
+  world.connection.wake(true);
+  world.connection.network(true);
+  world.connection.start();
+  await world.pass(600_000);
+  expect(world.connection.state.value).toEqual({ kind: "ended", reason: "revoked" });
+  expect(world.runs).toHaveLength(1);
+  expect(world.probes).toHaveLength(1);
+});
+
+test("a revocation that a probe finds ends the link too", async () => {
+  await world.live();
+  await world.pass(15_000);
+  world.probes.at(-1)?.({ kind: "ended", reason: "revoked" });
+  await settled();
+  expect(world.connection.state.value).toEqual({ kind: "ended", reason: "revoked" });
+  expect(world.runs[0]?.signal.aborted).toBe(true);
+});
+
+test("what a former run still says is not heard", async () => {
+  world.connection.start();
+  world.connection.start();
+  world.runs[0]?.opened();
+  world.runs[0]?.end({ kind: "ended", reason: "gone" });
+  await settled();
+  expect(world.kind).toBe("connecting");
+});

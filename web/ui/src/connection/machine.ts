@@ -1,0 +1,86 @@
+/** Where the connection to the daemon stands; the list and the terminal show the same states. */
+export type ConnectionState =
+  /** The first try is under way. */
+  | { kind: "connecting" }
+  /** What is shown is true now. */
+  | { kind: "live" }
+  /** What is shown was true until `since`; tries go on. */
+  | { kind: "reconnecting"; since: number; attempt: number }
+  /** The same, and the system says that there is no network. */
+  | { kind: "offline"; since: number; attempt: number }
+  /** Nothing was ever shown, and the daemon does not answer; tries go on. */
+  | { kind: "unreachable"; since: number; attempt: number }
+  /** Over: no further request is made. */
+  | { kind: "ended"; reason: EndReason };
+
+/** Why a connection is over. */
+export type EndReason =
+  /** The daemon says that this device was revoked. */
+  | "revoked"
+  /** The daemon says that this device's time is over. */
+  | "expired"
+  /** The daemon does not know this device's token. */
+  | "unrecognised"
+  /** This browser holds no key for the daemon. */
+  | "unpaired"
+  /** The daemon does not go by the name in the address bar. */
+  | "wrong_host"
+  /** This device may not see what was asked for. */
+  | "not_permitted"
+  /** There is no such session any more. */
+  | "gone"
+  /** The session ended and all of it is shown. */
+  | "finished";
+
+/** What happens to a connection; times are milliseconds since the epoch. */
+export type ConnectionEvent =
+  | { kind: "opened" }
+  | { kind: "lost"; at: number; online: boolean }
+  | { kind: "network"; online: boolean }
+  | { kind: "ended"; reason: EndReason };
+
+/** The state that follows. Every state takes every event, so that no order of arrival can break it. */
+export function next(state: ConnectionState, event: ConnectionEvent): ConnectionState {
+  if (state.kind === "ended") return state;
+  switch (event.kind) {
+    case "opened":
+      return { kind: "live" };
+    case "ended":
+      return { kind: "ended", reason: event.reason };
+    case "lost":
+      return lost(state, event.at, event.online);
+    case "network":
+      return relabelled(state, event.online);
+  }
+}
+
+/** Whether a state is one between two tries. */
+export function isWaiting(state: ConnectionState): state is Waiting {
+  return state.kind === "reconnecting" || state.kind === "offline" || state.kind === "unreachable";
+}
+
+/** Milliseconds until the next try: 100 ms doubling to 10 s, the upper half of it by chance so that many clients spread. */
+export function retryDelay(attempt: number, random: number): number {
+  const ceiling = Math.min(FIRST_DELAY * 2 ** Math.max(0, attempt - 1), LONGEST_DELAY);
+  return Math.round(ceiling / 2 + (ceiling / 2) * random);
+}
+
+type Waiting = Extract<ConnectionState, { since: number }>;
+
+function lost(state: ConnectionState, at: number, online: boolean): ConnectionState {
+  const since = isWaiting(state) ? state.since : at;
+  const attempt = isWaiting(state) ? state.attempt + 1 : 1;
+  if (!online) return { kind: "offline", since, attempt };
+  const neverShown = state.kind === "connecting" || state.kind === "unreachable";
+  return { kind: neverShown ? "unreachable" : "reconnecting", since, attempt };
+}
+
+/** The network's word changes the label only: a loopback daemon answers without any network. */
+function relabelled(state: ConnectionState, online: boolean): ConnectionState {
+  if (online && state.kind === "offline") return { ...state, kind: "reconnecting" };
+  if (!online && isWaiting(state)) return { ...state, kind: "offline" };
+  return state;
+}
+
+const FIRST_DELAY = 100;
+const LONGEST_DELAY = 10_000;

@@ -1,0 +1,18 @@
+import { Refused } from "../api/client";
+import type { LinkEnd } from "./connection";
+
+/** What an error of the API means for a connection. */
+export function linkEndOf(error: unknown): LinkEnd {
+  if (!(error instanceof Refused)) return { kind: "lost" };
+  const { status, code, retry_after: retryAfter } = error.problem;
+  // The right changed while the request was on its way: asked again, the daemon says what holds now.
+  if (code === "authentication_ended") return { kind: "lost" };
+  if (status === 401) return { kind: "ended", reason: reasonOf(code) };
+  if (code === "wrong_host") return { kind: "ended", reason: "wrong_host" };
+  if (status === 403) return { kind: "ended", reason: "not_permitted" };
+  return retryAfter === undefined ? { kind: "lost" } : { kind: "lost", retryAfter };
+}
+
+function reasonOf(code: string): "revoked" | "expired" | "unrecognised" {
+  return code === "revoked" || code === "expired" ? code : "unrecognised";
+}

@@ -1,0 +1,91 @@
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { isWaiting } from "../connection/machine";
+import { useConnection } from "../connection/use";
+import { device } from "../keys/access";
+import { strings } from "../strings";
+import { Mark } from "../ui/icons";
+import { Command, Ended } from "../ui/message";
+import { Status } from "../ui/status";
+import { clockTime, startTicking } from "../ui/time";
+import type { Session } from "../protocol";
+import { followSessions, list, ordered } from "./list";
+import { Row } from "./row";
+
+/** `/`: the sessions, live. */
+export function Home() {
+  const connection = useConnection(followSessions);
+  useEffect(startTicking, []);
+  useEffect(() => void (document.title = strings.product), []);
+  useEffect(prefetchTerminal, []);
+  if (!connection) return null;
+  const state = connection.state.value;
+  if (state.kind === "ended" && state.reason !== "finished") return <Ended reason={state.reason} />;
+  const stale = isWaiting(state) && list.value !== null;
+  return (
+    <div class="page">
+      <header class="top">
+        <Mark />
+        <span class="wordmark">{strings.product}</span>
+        <Status connection={connection} />
+      </header>
+      <main>
+        <h1 class="visually-hidden">{strings.sessions}</h1>
+        {stale && isWaiting(state) && <p class="banner">{strings.home.stale(clockTime(state.since))}</p>}
+        {list.value === null ? <Waiting unreachable={isWaiting(state)} /> : <List sessions={list.value} stale={stale} />}
+      </main>
+      {device.value && (
+        <footer>
+          {strings.home.device}: <strong>{device.value.label}</strong> · {strings.home.roles[device.value.role]}
+        </footer>
+      )}
+    </div>
+  );
+}
+
+function Waiting({ unreachable }: { unreachable: boolean }) {
+  if (!unreachable) return <p class="quiet appears">{strings.home.connecting}</p>;
+  return (
+    <section class="empty">
+      <h2>{strings.home.unreachableTitle}</h2>
+      <p>{strings.home.unreachableText}</p>
+      <Command text={strings.home.unreachableCommand} />
+    </section>
+  );
+}
+
+function List({ sessions, stale }: { sessions: ReadonlyMap<string, Session>; stale: boolean }) {
+  const held = useSignal<string[] | null>(null);
+  if (sessions.size === 0) {
+    return (
+      <section class="empty">
+        <h2>{strings.home.emptyTitle}</h2>
+        <p>{strings.home.emptyText}</p>
+        <Command text={strings.home.emptyCommand} />
+      </section>
+    );
+  }
+  const rows = inOrder(sessions, held.value);
+  const hold = (): void => void (held.value = rows.map(({ id }) => id));
+  const release = (): void => void (held.value = null);
+  return (
+    <ul class={stale ? "sessions stale" : "sessions"} onPointerEnter={hold} onPointerLeave={release} onPointerCancel={release}>
+      {rows.map((session) => (
+        <Row key={session.id} session={session} />
+      ))}
+    </ul>
+  );
+}
+
+/** Rows stay where they are while a finger or pointer is on them; new ones join at the end. */
+function inOrder(sessions: ReadonlyMap<string, Session>, held: string[] | null): Session[] {
+  const sorted = ordered(sessions.values());
+  if (!held) return sorted;
+  const kept = held.flatMap((id) => sessions.get(id) ?? []);
+  return [...kept, ...sorted.filter(({ id }) => !held.includes(id))];
+}
+
+/** The terminal's code is part of the first load, so that a tap on a session asks for nothing but the session. */
+function prefetchTerminal(): void {
+  setTimeout(() => void import("../terminal/controls").catch(() => undefined), 300);
+}

@@ -1,0 +1,45 @@
+import { serverNow } from "../api/client";
+import type { Session } from "../protocol";
+import { strings } from "../strings";
+import { Eye } from "../ui/icons";
+import { ago, tick } from "../ui/time";
+import { since } from "./list";
+
+/** One session of the list: a link to it. */
+export function Row({ session }: { session: Session }) {
+  // Read so that the row is drawn again as time goes by.
+  void tick.value;
+  const looking = session.viewers + session.writers;
+  return (
+    <li>
+      <a class="session" href={`/s/${session.id}`} data-state={outcome(session)}>
+        <span class="session-dot" aria-hidden="true" />
+        <span class="session-name">{session.name}</span>
+        <span class="session-state">
+          {stateWords(session)} · {ago(since(session), serverNow())}
+        </span>
+        <span class="session-command">{[session.command, ...session.args].join(" ")}</span>
+        {looking > 0 && (
+          <span class="session-viewers" title={strings.home.viewers(looking)}>
+            <Eye />
+            <span aria-hidden="true">{looking}</span>
+            <span class="visually-hidden">{strings.home.viewers(looking)}</span>
+          </span>
+        )}
+        <span class="session-line">{session.last_line.trim() || <em>{strings.home.noOutput}</em>}</span>
+      </a>
+    </li>
+  );
+}
+
+function outcome(session: Session): "running" | "done" | "failed" {
+  if (session.state === "running") return "running";
+  return session.exit?.code === 0 ? "done" : "failed";
+}
+
+function stateWords({ state, exit }: Session): string {
+  if (state === "running") return strings.home.running;
+  if (typeof exit?.code === "number") return strings.home.exitCode(exit.code);
+  if (typeof exit?.signal === "number") return strings.home.signal(exit.signal);
+  return strings.home.exited;
+}

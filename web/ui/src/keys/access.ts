@@ -1,0 +1,94 @@
+import { signal } from "@preact/signals";
+import { call, health, Refused, whoAmI } from "../api/client";
+import type { EndReason } from "../connection/machine";
+import { linkEndOf } from "../connection/refusals";
+import { strings } from "../strings";
+import { erase, load, save, type Credential } from "./store";
+import type { Probe } from "../connection/connection";
+
+/** The device that this browser is to the daemon at this address; null while unknown or none. */
+export const device = signal<Credential | null>(null);
+
+/** Why the daemon trusts this device no more; null while it may. The app makes no request after it. */
+export const verdict = signal<Verdict | null>(null);
+
+/** An end of trust. */
+export type Verdict = "revoked" | "expired" | "unrecognised";
+
+/** Thrown where a link cannot go on: nobody to be. */
+export class NoAccess extends Error {
+  override readonly name = "NoAccess";
+
+  constructor(readonly reason: EndReason) {
+    super(reason);
+  }
+}
+
+/**
+ * Asks the daemon which one it is, then takes the credential for exactly that one: the token of another daemon
+ * is never sent to it, whatever now answers at this address.
+ */
+export async function authenticate(ended: AbortSignal): Promise<Credential> {
+  const { instance } = await health(ended);
+  const known = device.peek();
+  if (known && known.instance !== instance) device.value = null;
+  const credential = device.peek() ?? (await load(instance));
+  if (!credential) throw new NoAccess("unpaired");
+  const usable = credential.uncommitted === null ? credential : await commitLate(credential);
+  if (device.peek()?.token !== usable.token) device.value = usable;
+  return usable;
+}
+
+/** Asks who this device is; keeps a changed role or label. */
+export async function refresh(credential: Credential, ended: AbortSignal): Promise<Credential> {
+  const who = await whoAmI(credential.token, ended);
+  const role = who.role ?? credential.role;
+  const label = who.label ?? credential.label;
+  if (role === credential.role && label === credential.label) return credential;
+  const changed = { ...credential, role, label };
+  await save(changed);
+  device.value = changed;
+  return changed;
+}
+
+/** Times a round trip as this device, and learns for certain whether it still is one. */
+export const probe: Probe = async (ended) => {
+  const credential = device.peek();
+  if (!credential) return { kind: "ended", reason: "unpaired" };
+  const begun = performance.now();
+  try {
+    await refresh(credential, ended);
+    return Math.round(performance.now() - begun);
+  } catch (error) {
+    return ended.aborted ? { kind: "lost" } : linkEndOf(error);
+  }
+};
+
+/** Ends this device's part: its key is erased, whether or not the page lives to see it, and nothing more is asked. */
+export async function giveUp(reason: Verdict): Promise<void> {
+  const credential = device.peek();
+  verdict.value = reason;
+  device.value = null;
+  document.title = strings.product;
+  // A browser whose storage fails right now has nothing left that opens anything: the daemon refuses the token.
+  if (credential && reason !== "unrecognised") await erase(credential.instance).catch(() => undefined);
+}
+
+/** Whether a connection's end is an end of trust. */
+export function isVerdict(reason: EndReason): reason is Verdict {
+  return reason === "revoked" || reason === "expired" || reason === "unrecognised";
+}
+
+/** The page closed between exchange and commit: a commit is idempotent, so it is said again. */
+async function commitLate(credential: Credential): Promise<Credential> {
+  try {
+    await call("POST", `/v1/pairing/requests/${credential.uncommitted}/commit`, { bearer: credential.token });
+  } catch (error) {
+    if (!(error instanceof Refused) || error.problem.status >= 500) throw error;
+    await erase(credential.instance);
+    throw new NoAccess("unpaired");
+  }
+  const committed = { ...credential, uncommitted: null };
+  await save(committed);
+  return committed;
+}

@@ -1,0 +1,11 @@
+import { render } from "preact";
+import { App } from "./app";
+import { followHistory } from "./router";
+import "./ui/tokens.css";
+import "./ui/base.css";
+import "./ui/screens.css";
+import "./ui/terminal.css";
+
+followHistory();
+const root = document.getElementById("app");
+if (root) render(<App />, root);

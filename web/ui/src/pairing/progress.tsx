@@ -1,0 +1,62 @@
+import type { Problem } from "../protocol";
+import { strings } from "../strings";
+import { Ended, Message } from "../ui/message";
+import type { PairingState } from "./flow";
+
+/** A pairing under way, or how it ended. */
+export function Progress({ state }: { state: PairingState }) {
+  switch (state.kind) {
+    case "asking":
+      return <Message kind="pair_asking" title={strings.pair.title} text={strings.pair.asking} />;
+    case "comparing":
+      return <Compare code={state.code} reachable={state.reachable} />;
+    case "approved":
+    case "paired":
+      return <Message kind="pair_approved" title={strings.pair.title} text={strings.pair.approved} />;
+    case "rejected":
+      return <Over kind="pair_rejected" title={strings.pair.rejectedTitle} text={strings.pair.rejectedText} />;
+    case "expired":
+      return <Over kind="pair_expired" title={strings.pair.expiredTitle} text={strings.pair.expiredText} />;
+    case "unreachable":
+      return <Over kind="pair_unreachable" title={strings.pair.unreachableTitle} text={strings.pair.unreachableText} />;
+    case "storage_unavailable":
+      return <Message kind="pair_storage" title={strings.pair.storageTitle} text={strings.pair.storageText} />;
+    case "refused":
+      return <Refusal problem={state.problem} />;
+  }
+}
+
+function Compare({ code, reachable }: { code: string; reachable: boolean }) {
+  return (
+    <Message kind="pair_compare" title={strings.pair.compareTitle} text={strings.pair.compareText}>
+      <output class="code" aria-label={strings.pair.codeLabel} data-code={code}>
+        {code}
+      </output>
+      <p class="waiting" role="status">
+        <span class="spinner" aria-hidden="true" />
+        {reachable ? strings.pair.waiting : strings.pair.waitingCut}
+      </p>
+    </Message>
+  );
+}
+
+/** The daemon's own words for what went wrong; kinds that a person can act on get a title of ours. */
+function Refusal({ problem }: { problem: Problem }) {
+  const { code } = problem;
+  if (code === "wrong_host") return <Ended reason="wrong_host" />;
+  if (code === "unknown_request") return <Over kind="pair_expired" title={strings.pair.expiredTitle} text={strings.pair.forgottenText} />;
+  if (code === "unknown_offer" || code.startsWith("offer_")) {
+    return <Over kind={code} title={strings.pair.offerTitle} text={`${sentence(problem.detail)} ${strings.pair.offerText}`} />;
+  }
+  return <Over kind={code} title={strings.pair.refusedTitle} text={`${sentence(problem.detail)} ${sentence(problem.hint)}`.trim()} />;
+}
+
+/** The daemon's sentences begin small and end without a stop, to be quoted in others. */
+function sentence(text: string): string {
+  if (text === "") return "";
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
+}
+
+function Over({ kind, title, text }: { kind: string; title: string; text: string }) {
+  return <Message kind={kind} title={title} text={`${text} ${strings.pair.again}`} command={strings.pair.command} />;
+}

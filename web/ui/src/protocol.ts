@@ -1,0 +1,483 @@
+// Made by `cargo xtask gen` from the crate `protocol`; do not edit.
+
+/**
+ * The body of every error answer: `application/problem+json`.
+ */
+export type Problem = { 
+/**
+ * A URI reference that names the kind of problem: `/problems/<code>`.
+ */
+type: string, 
+/**
+ * The kind in a few words.
+ */
+title: string, 
+/**
+ * The HTTP status.
+ */
+status: number, 
+/**
+ * The stable name of the error, `snake_case`.
+ */
+code: string, 
+/**
+ * One sentence for a person: what happened, to whom.
+ */
+detail: string, 
+/**
+ * What to do now.
+ */
+hint: string, 
+/**
+ * Seconds until another try can succeed, where waiting helps.
+ */
+retry_after?: number, 
+/**
+ * The id under which the daemon's log holds the cause, where there is more to say than is said here.
+ */
+request_id?: string, };
+
+/**
+ * `GET /v1/health`: what anybody may know.
+ */
+export type Health = { 
+/**
+ * `ok`.
+ */
+status: string, 
+/**
+ * The daemon's version.
+ */
+version: string, 
+/**
+ * The daemon's lasting id, safe as a DNS label: keys of a device belong to it.
+ */
+instance: string, };
+
+/**
+ * What kind of principal an answer is about.
+ */
+export type PrincipalKind = "owner" | "session" | "device" | "guest";
+
+/**
+ * `GET /v1/whoami`.
+ */
+export type WhoAmI = { 
+/**
+ * The kind of principal that asks.
+ */
+principal: PrincipalKind, 
+/**
+ * The device, if it is one.
+ */
+device_id: string | null, 
+/**
+ * The device's label, if it is one.
+ */
+label: string | null, 
+/**
+ * The device's role, if it is one.
+ */
+role: "viewer" | "operator" | null, 
+/**
+ * What it may do, by wire name, for example `session:view`.
+ */
+scopes: Array<string>, 
+/**
+ * The daemon's lasting id.
+ */
+instance: string, 
+/**
+ * The id of this run of the daemon: another one means that it restarted.
+ */
+life: string, };
+
+/**
+ * A device as the owner sees it: the full record.
+ */
+export type DeviceRecord = { 
+/**
+ * The device.
+ */
+id: string, 
+/**
+ * Its name, as approved.
+ */
+label: string, 
+/**
+ * What it may do.
+ */
+role: "viewer" | "operator", 
+/**
+ * Whether it may revoke other devices.
+ */
+can_revoke: boolean, 
+/**
+ * Whether it may come by listeners that do not know its tailnet node.
+ */
+any_path: boolean, 
+/**
+ * When it was paired.
+ */
+created_at: string, 
+/**
+ * The address from which it asked to be paired.
+ */
+approved_from: string, 
+/**
+ * The stable id of its tailnet node, if it is bound to one.
+ */
+tailnet_node: string | null, 
+/**
+ * When its trust ends by itself, if it does.
+ */
+expires_at: string | null, 
+/**
+ * When it was last seen, to the minute.
+ */
+last_seen_at: string | null, 
+/**
+ * The address it was last seen at.
+ */
+last_address: string | null, 
+/**
+ * Its live connections; absent where nobody can know.
+ */
+connections: number, };
+
+/**
+ * `DELETE /v1/devices/{id}` and `/v1/devices/self`.
+ */
+export type Revoked = { 
+/**
+ * The device whose trust has ended.
+ */
+device_id: string, 
+/**
+ * How many of its connections were closed: accepted streams, upgraded or not, each once.
+ */
+closed: number, 
+/**
+ * The sessions that it created or typed into.
+ */
+sessions: Array<string>, 
+/**
+ * From the request to the answer, in microseconds.
+ */
+elapsed_us: number, };
+
+/**
+ * An offer as the device shows it.
+ */
+export type OfferProof = { 
+/**
+ * The offer's id, from the link.
+ */
+id: string, 
+/**
+ * The offer's secret, from the link.
+ */
+secret: string, };
+
+/**
+ * `POST /v1/pairing/requests`: step 1.
+ */
+export type NewRequest = { 
+/**
+ * What the device would like to be called.
+ */
+label: string, 
+/**
+ * SHA-256 of the public key and the device's nonce, 32 bytes.
+ */
+commitment: string, 
+/**
+ * The offer, if the device was shown one.
+ */
+offer?: OfferProof, };
+
+/**
+ * The answer to step 1.
+ */
+export type Requested = { 
+/**
+ * The request.
+ */
+request_id: string, 
+/**
+ * What the device polls with, as bearer.
+ */
+request_secret: string, 
+/**
+ * The daemon's share of the code, 32 bytes.
+ */
+server_nonce: string, 
+/**
+ * Seconds until the request ends.
+ */
+expires_in: number, 
+/**
+ * The least seconds between two polls that do not wait.
+ */
+interval: number, };
+
+/**
+ * `POST .../{id}/reveal`: step 2.
+ */
+export type Reveal = { 
+/**
+ * The uncompressed P-256 point, 65 bytes.
+ */
+public_key: string, 
+/**
+ * The device's nonce, 32 bytes.
+ */
+nonce: string, };
+
+/**
+ * The status of a poll, in the words of RFC 8628 section 3.5.
+ */
+export type PollStatus = "authorization_pending" | "slow_down" | "access_denied" | "expired_token" | "approved";
+
+/**
+ * `GET .../{id}?wait=`: step 3.
+ */
+export type Poll = { 
+/**
+ * Where the request stands.
+ */
+status: PollStatus, 
+/**
+ * The least seconds between two polls that do not wait.
+ */
+interval: number, 
+/**
+ * What the exchange signs, once approved.
+ */
+exchange_nonce?: string, };
+
+/**
+ * `POST .../{id}/exchange`: step 5.
+ */
+export type Exchange = { 
+/**
+ * `pin:<SPKI pin>` of a native client, `origin:https://host:port` of a browser.
+ */
+audience: string, 
+/**
+ * ECDSA P-256 with SHA-256 over the pairing text, r ‖ s, 64 bytes.
+ */
+signature: string, };
+
+/**
+ * The answer to step 5: the token, this once.
+ */
+export type Exchanged = { 
+/**
+ * The device that this will be.
+ */
+device_id: string, 
+/**
+ * The device token; it works once committed.
+ */
+token: string, 
+/**
+ * What the device may do.
+ */
+role: "viewer" | "operator", 
+/**
+ * The pin of the daemon's identity key.
+ */
+pin: string, 
+/**
+ * The server name that a native client asks for.
+ */
+server_name: string, };
+
+/**
+ * A size in character cells.
+ */
+export type Size = { 
+/**
+ * Columns, 1 to 1,000.
+ */
+columns: number, 
+/**
+ * Rows, 1 to 1,000.
+ */
+rows: number, };
+
+/**
+ * Where a session stands.
+ */
+export type SessionState = "running" | "exited";
+
+/**
+ * How a program ended.
+ */
+export type Exit = { 
+/**
+ * The exit code, if it ended by itself.
+ */
+code: number | null, 
+/**
+ * The signal, if one ended it.
+ */
+signal: number | null, 
+/**
+ * From start to end.
+ */
+duration_ms: number, 
+/**
+ * The most memory that the program held.
+ */
+peak_memory_bytes: number, };
+
+/**
+ * A session as lists and events show it.
+ */
+export type Session = { 
+/**
+ * The session, `ses_…`.
+ */
+id: string, 
+/**
+ * Its name, safe in shells and URLs.
+ */
+name: string, 
+/**
+ * The program.
+ */
+command: string, 
+/**
+ * Its arguments.
+ */
+args: Array<string>, 
+/**
+ * The working directory it was started in.
+ */
+cwd: string, 
+/**
+ * Where it stands.
+ */
+state: SessionState, 
+/**
+ * How it ended; null while it runs.
+ */
+exit: Exit | null, 
+/**
+ * When it was made.
+ */
+created_at: string, 
+/**
+ * When its program ended.
+ */
+ended_at: string | null, 
+/**
+ * When it last printed anything; null if it never did.
+ */
+last_output_at: string | null, 
+/**
+ * Its one size.
+ */
+size: Size, 
+/**
+ * Bytes of output since it began.
+ */
+end: number, 
+/**
+ * The title that its program set, if any.
+ */
+title: string | null, 
+/**
+ * The last line of text on its screen.
+ */
+last_line: string, 
+/**
+ * Attachments that look.
+ */
+viewers: number, 
+/**
+ * Attachments that may type.
+ */
+writers: number, 
+/**
+ * Labels of its creator's.
+ */
+labels: { [key in string]: string }, };
+
+/**
+ * An ordered fact: the server-sent event's `event` is the kind, its `data` this object, its `id` the sequence number.
+ */
+export type Event = { "kind": "gap" } | { "kind": "session", 
+/**
+ * The session as it is now.
+ */
+session: Session, } | { "kind": "session_removed", 
+/**
+ * The session.
+ */
+id: string, };
+
+/**
+ * What an attachment may do.
+ */
+export type Mode = "view" | "write" | "lossless";
+
+/**
+ * Body of message 00.
+ */
+export type Hello = { 
+/**
+ * The session, `ses_…`.
+ */
+session: string, 
+/**
+ * Its name.
+ */
+name: string, 
+/**
+ * Its size now.
+ */
+size: Size, 
+/**
+ * What this attachment may do.
+ */
+mode: Mode, 
+/**
+ * The end of the output now.
+ */
+offset: number, 
+/**
+ * The daemon's lasting id.
+ */
+instance: string, 
+/**
+ * The id of this run of the daemon.
+ */
+life: string, 
+/**
+ * Attachments that look, this one included.
+ */
+viewers: number, 
+/**
+ * Attachments that may type, this one included.
+ */
+writers: number, };
+
+/**
+ * The JSON part of message 03: who holds the size.
+ */
+export type ClaimChange = { 
+/**
+ * Whether this attachment holds the claim now.
+ */
+holder: boolean, 
+/**
+ * Whether the claim was taken from this attachment just now.
+ */
+taken_from: boolean, 
+/**
+ * Who holds it, in words for a person; null if nobody does.
+ */
+by: string | null, };

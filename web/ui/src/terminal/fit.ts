@@ -1,0 +1,30 @@
+/** What a font size is chosen from; lengths in CSS pixels. */
+export interface Space {
+  width: number;
+  height: number;
+  columns: number;
+  rows: number;
+  /** Width of a cell at a font size of one pixel. */
+  cellWidth: number;
+  /** Height of a cell at a font size of one pixel. */
+  cellHeight: number;
+}
+
+/** How a session is looked at: all columns on the screen, or letters of a good size and a view that pans. */
+export type View = "whole" | "readable";
+
+/** The font size at which a session is shown. */
+export function fontSize(view: View, space: Space): number {
+  if (view === "readable") return READABLE;
+  const byWidth = space.width / (space.columns * space.cellWidth);
+  const byHeight = space.height / (space.rows * space.cellHeight);
+  // All rows too, unless that makes the letters small: rows scroll better than letters shrink.
+  const wanted = Math.min(byWidth, Math.max(byHeight, COMFORTABLE));
+  return Math.max(LEAST, Math.min(MOST, Math.floor(wanted * 4) / 4));
+}
+
+/** Smaller letters cannot be read on a phone: from here on the view pans. */
+const LEAST = 5.5;
+const COMFORTABLE = 11;
+const READABLE = 13;
+const MOST = 17;

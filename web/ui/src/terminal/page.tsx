@@ -1,0 +1,149 @@
+import { useComputed, useSignal, type Signal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { isWaiting } from "../connection/machine";
+import type { Connection } from "../connection/connection";
+import { useConnection } from "../connection/use";
+import { list } from "../home/list";
+import { strings } from "../strings";
+import { Back, Eye, Readable, Whole } from "../ui/icons";
+import { Ended, Message } from "../ui/message";
+import { Status } from "../ui/status";
+import { duration } from "../ui/time";
+import type { Exit } from "../protocol";
+import { Compose } from "./compose";
+import type { Controls } from "./controls";
+import type { View } from "./fit";
+import { KeyBar } from "./keybar";
+import { useVisibleArea } from "./viewport";
+
+/** `/s/<id>`: one session's terminal, full height. */
+export function SessionPage({ id }: { id: string }) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const host = useRef<HTMLDivElement>(null);
+  const controls = useSignal<Controls | "failed" | null>(null);
+  useVisibleArea();
+  useEffect(() => open(id, host.current, scroller.current, controls), [id]);
+  const ready = controls.value === "failed" ? null : controls.value;
+  const connection = useConnection(ready?.attachment.link ?? null);
+  const hello = ready?.attachment.hello.value ?? null;
+  const name = hello?.name ?? list.value?.get(id)?.name ?? "";
+  useEffect(() => void (document.title = name === "" ? strings.product : `${name} · ${strings.product}`), [name]);
+  useEffect(() => {
+    if (hello?.mode === "write" && matchMedia("(pointer: fine)").matches) ready?.focus();
+  }, [hello?.mode]);
+
+  const state = connection?.state.value;
+  if (controls.value === "failed") return <LoadFailed />;
+  if (state?.kind === "ended" && state.reason !== "finished") return <Ended reason={state.reason} />;
+  const exit = ready?.attachment.exit.value ?? null;
+  const stale = state !== undefined && isWaiting(state);
+  return (
+    <main class="terminal-page">
+      <TopBar name={name} connection={connection} viewOnly={hello?.mode === "view"} controls={ready} />
+      <div class={stale ? "scroller stale" : "scroller"} ref={scroller}>
+        <div class="host" ref={host} />
+        {!hello && <p class="quiet appears overlay">{strings.terminal.opening}</p>}
+      </div>
+      {ready?.notSent.value && (
+        <p class="note" role="alert">
+          {strings.terminal.notSent}
+        </p>
+      )}
+      {exit && <ExitBar exit={exit} />}
+      {ready && hello?.mode === "write" && !exit && (
+        <div class="typing">
+          <KeyBar modifiers={ready.modifiers} press={(key) => ready.press(key)} />
+          <Compose send={(text) => ready.sendLine(text)} press={(character) => ready.pressCharacter(character)} />
+        </div>
+      )}
+    </main>
+  );
+}
+
+interface TopBarProps {
+  name: string;
+  connection: Connection | null;
+  viewOnly: boolean;
+  controls: Controls | null;
+}
+
+function TopBar({ name, connection, viewOnly, controls }: TopBarProps) {
+  const view = useSignal<View>(recalledView());
+  const whole = useComputed(() => view.value === "whole");
+  useEffect(() => {
+    if (controls) controls.view = view.value;
+    localStorage.setItem(VIEW_KEY, view.value);
+  }, [controls, view.value]);
+  const other = whole.value ? strings.terminal.readable : strings.terminal.whole;
+  return (
+    <header class="bar">
+      <a class="square" href="/" aria-label={strings.backToSessions}>
+        <Back />
+      </a>
+      <div class="bar-title">
+        <h1>{name}</h1>
+        {connection && <Status connection={connection} />}
+      </div>
+      {viewOnly && (
+        <span class="chip">
+          <Eye />
+          {strings.terminal.viewOnly}
+        </span>
+      )}
+      <button type="button" class="square" aria-label={other} title={other} onClick={() => (view.value = whole.value ? "readable" : "whole")}>
+        {whole.value ? <Readable /> : <Whole />}
+      </button>
+    </header>
+  );
+}
+
+function ExitBar({ exit }: { exit: Exit }) {
+  const how =
+    exit.code !== null
+      ? strings.terminal.exitedWith(exit.code)
+      : exit.signal !== null
+        ? strings.terminal.killedBy(exit.signal)
+        : strings.terminal.ended;
+  return (
+    <p class="exit" role="status" data-exit={exit.code ?? "none"} data-good={exit.code === 0}>
+      {how} {strings.terminal.after(duration(exit.duration_ms))}
+    </p>
+  );
+}
+
+function LoadFailed() {
+  return (
+    <Message kind="load_failed" title={strings.terminal.loadFailed}>
+      <button type="button" class="button" onClick={() => location.reload()}>
+        {strings.terminal.reload}
+      </button>
+    </Message>
+  );
+}
+
+/** Loads the terminal's code and makes the controls; returns what takes them away again. */
+function open(
+  id: string,
+  host: HTMLElement | null,
+  scroller: HTMLElement | null,
+  controls: Signal<Controls | "failed" | null>,
+): () => void {
+  let left = false;
+  const load = async (): Promise<void> => {
+    const { Controls } = await import("./controls");
+    if (!left && host && scroller) controls.value = new Controls(id, host, scroller);
+  };
+  load().catch(() => (controls.value = "failed"));
+  return () => {
+    left = true;
+    const made = controls.peek();
+    controls.value = null;
+    if (made && made !== "failed") made.dispose();
+  };
+}
+
+function recalledView(): View {
+  return localStorage.getItem(VIEW_KEY) === "readable" ? "readable" : "whole";
+}
+
+const VIEW_KEY = "transom.view";

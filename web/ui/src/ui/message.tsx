@@ -1,0 +1,63 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import type { EndReason } from "../connection/machine";
+import { strings } from "../strings";
+import { Mark } from "./icons";
+
+/** A whole screen that says one thing. */
+export function Message(props: { kind: string; title: string; text?: string; command?: string; children?: ComponentChildren }) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  // The screen has changed under the person: a screen reader goes on from here.
+  useEffect(() => heading.current?.focus(), [props.kind]);
+  return (
+    <main class="message" data-message={props.kind}>
+      <div class="card">
+        <Mark />
+        <h1 ref={heading} tabIndex={-1}>
+          {props.title}
+        </h1>
+        {props.text && <p>{props.text}</p>}
+        {props.command && <Command text={props.command} />}
+        {props.children}
+      </div>
+    </main>
+  );
+}
+
+/** Why a connection is over, and what to do now. */
+export function Ended({ reason }: { reason: Exclude<EndReason, "finished"> }) {
+  const { title, text } = strings.ended[reason];
+  const command = COMMANDS[reason];
+  return (
+    <Message kind={reason} title={title} text={text} {...(command ? { command } : {})}>
+      {reason === "gone" || reason === "not_permitted" ? <HomeLink /> : null}
+    </Message>
+  );
+}
+
+/** The way back to the list. */
+export function HomeLink() {
+  return (
+    <a class="button" href="/">
+      {strings.pair.toSessions}
+    </a>
+  );
+}
+
+/** A command to type on the daemon's machine. */
+export function Command({ text }: { text: string }) {
+  return (
+    <pre class="command">
+      <span aria-hidden="true">$ </span>
+      <code>{text}</code>
+    </pre>
+  );
+}
+
+const COMMANDS: Partial<Record<EndReason, string>> = {
+  revoked: strings.pairCommand,
+  expired: strings.pairCommand,
+  unrecognised: strings.pairCommand,
+  unpaired: strings.pairCommand,
+  wrong_host: strings.statusCommand,
+};
