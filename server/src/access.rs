@@ -1,0 +1,157 @@
+//! What the access layer knows while it runs: devices, pairing, connections and the store behind them.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use certs::SpkiPin;
+use pairing::{Audience, Authority, DeviceId, Devices, PairingLimits, Standing, TokenKey};
+use tokio::sync::Notify;
+
+use crate::{
+    connections::Connections,
+    gate::OwnNames,
+    limits::Limits,
+    peer::{LocalOrigin, Peer},
+    random,
+    store::{Opened, Store},
+};
+
+/// What a server is told about itself.
+#[derive(Clone, Debug)]
+pub struct ServerConfig {
+    /// The id of this run.
+    pub life: String,
+    /// The daemon's version.
+    pub version: String,
+    /// Further host names that a browser may use for this daemon, on a listener's own port.
+    pub names: Vec<String>,
+    /// Host and port that an offer's link begins with: what a device of the owner reaches best.
+    pub link_authority: String,
+    /// What the product calls its resources, for the names of scopes: with `session` they are `session:view` and so on.
+    pub noun: &'static str,
+    /// Bounds of connections and times.
+    pub limits: Limits,
+    /// Bounds of pairing.
+    pub pairing: PairingLimits,
+    /// How long a device may stay away before its trust ends by itself.
+    pub idle_expiry: Duration,
+}
+
+/// What a server works with, and does not make itself.
+pub struct Deps {
+    /// The open store, with what it held.
+    pub opened: Opened,
+    /// The pin of the identity key.
+    pub pin: SpkiPin,
+    /// Says whether a local process runs inside a session.
+    pub local_origin: Arc<dyn LocalOrigin>,
+    /// Names the resources that a device created or typed into, for the answer to a revocation.
+    pub touched: Arc<dyn Fn(DeviceId) -> Vec<String> + Send + Sync>,
+}
+
+/// The shared state of the access layer; handlers get it as `App<Arc<Access>>`.
+///
+/// Lock order, where two are held: devices, then authority, then connections. None is held across an await.
+pub struct Access {
+    pub(crate) config: ServerConfig,
+    /// The daemon's lasting id.
+    pub(crate) instance: String,
+    pub(crate) names: OwnNames,
+    pub(crate) store: Store,
+    pub(crate) token_key: TokenKey,
+    pub(crate) pin: SpkiPin,
+    pub(crate) connections: Connections,
+    /// Woken at each change of a pairing request, for those who wait for one.
+    pub(crate) pairing_changed: Notify,
+    /// Held through a commit, so that there is one at a time.
+    pub(crate) commits: tokio::sync::Mutex<()>,
+    /// Woken when a device joins, since it may be the next to expire.
+    pub(crate) devices_changed: Notify,
+    /// Ends never: the owner is who the kernel says it is.
+    pub(crate) owner: Arc<Standing>,
+    pub(crate) local_origin: Arc<dyn LocalOrigin>,
+    pub(crate) touched: Arc<dyn Fn(DeviceId) -> Vec<String> + Send + Sync>,
+    devices: Mutex<Devices>,
+    authority: Mutex<Authority>,
+}
+
+impl Access {
+    /// Takes up what the store held.
+    pub fn new(config: ServerConfig, deps: Deps) -> Arc<Self> {
+        let Opened {
+            store,
+            devices,
+            tombstones,
+            instance,
+            token_key,
+        } = deps.opened;
+        Arc::new(Self {
+            names: OwnNames::new(&instance, &config.names),
+            connections: Connections::new(config.limits.clone()),
+            devices: Mutex::new(Devices::load(devices, tombstones, config.idle_expiry)),
+            authority: Mutex::new(Authority::new(config.pairing.clone(), &mut random::rng())),
+            commits: tokio::sync::Mutex::default(),
+            pairing_changed: Notify::new(),
+            devices_changed: Notify::new(),
+            owner: Standing::new(),
+            pin: deps.pin,
+            local_origin: deps.local_origin,
+            touched: deps.touched,
+            instance,
+            token_key,
+            store,
+            config,
+        })
+    }
+
+    /// The daemon's lasting id, safe as a DNS label.
+    pub fn instance(&self) -> &str {
+        &self.instance
+    }
+
+    /// How many devices are paired.
+    pub fn device_count(&self) -> usize {
+        self.devices().iter().count()
+    }
+
+    /// The registry of live connections.
+    pub fn connections(&self) -> &Connections {
+        &self.connections
+    }
+
+    /// What the server was told about itself.
+    pub fn config(&self) -> &ServerConfig {
+        &self.config
+    }
+
+    /// The store, for the rows that the product adds to the audit trail.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// The pin of the identity key.
+    pub fn pin(&self) -> SpkiPin {
+        self.pin
+    }
+
+    /// Whether an audience is this daemon, as a device on this peer's connection may see it: the identity pin, or an origin by
+    /// which the gate lets a page in.
+    pub(crate) fn is_own_audience(&self, audience: &Audience, peer: &Peer) -> bool {
+        match audience {
+            Audience::Pin(pin) => *pin == self.pin.to_string(),
+            Audience::Origin(origin) => self.names.has_origin(origin, peer),
+        }
+    }
+
+    /// The paired devices. Hold it for a lookup or one change, never across an await.
+    pub(crate) fn devices(&self) -> MutexGuard<'_, Devices> {
+        self.devices.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Offers and pairing requests. Hold it for one step, never across an await.
+    pub(crate) fn authority(&self) -> MutexGuard<'_, Authority> {
+        self.authority.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,152 @@
+//! From a peer and what it shows to a principal.
+
+use std::sync::Arc;
+
+use axum::{RequestPartsExt, extract::RawPathParams};
+use http::{HeaderMap, header, request::Parts};
+use pairing::{Authenticated, DeviceToken, MalformedToken, Principal, ResourceId, Standing};
+
+use crate::{
+    access::Access,
+    clock,
+    connections::Connection,
+    error::Failure,
+    peer::{LocalAnswer, LocalPeer, Peer, RemotePeer},
+    router::On,
+};
+
+/// Somebody who was authenticated, and the connection that they came on.
+pub(crate) struct Caller {
+    pub(crate) connection: Arc<Connection>,
+    pub(crate) authenticated: Authenticated,
+}
+
+/// Authenticates a request by its peer and its `Authorization`.
+pub(crate) async fn caller(access: &Access, parts: &mut Parts) -> Result<Caller, Failure> {
+    let On(connection) = parts.extract().await?;
+    let authenticated = match connection.peer() {
+        Peer::Local(peer) => local(access, peer)?,
+        Peer::Remote(peer) => device(
+            access,
+            bearer(&parts.headers)?.ok_or(Failure::Unauthenticated)?,
+            peer,
+        )?,
+    };
+    Ok(Caller {
+        connection,
+        authenticated,
+    })
+}
+
+/// Whether the request shows anything by which [`caller`] could authenticate it.
+pub(crate) fn shows_something(peer: &Peer, headers: &HeaderMap) -> bool {
+    peer.is_local() || headers.contains_key(header::AUTHORIZATION)
+}
+
+/// The text of a bearer credential (RFC 6750 section 2.1), if there is one.
+///
+/// # Errors
+/// When there are two, or one that is no text.
+pub fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Failure> {
+    let mut shown = headers.get_all(header::AUTHORIZATION).iter();
+    let text = match (shown.next(), shown.next()) {
+        (None, _) => return Ok(None),
+        (Some(value), None) => value.to_str().map_err(|_| MalformedToken::Body)?,
+        (Some(_), Some(_)) => return Err(MalformedToken::Kind.into()),
+    };
+    match text.split_once(' ') {
+        Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => {
+            Ok(Some(token.trim_start_matches(' ')))
+        }
+        Some(_) | None => Err(Failure::Unauthenticated),
+    }
+}
+
+/// What the audit trail calls a principal.
+pub fn name_of(principal: &Principal) -> String {
+    match principal {
+        Principal::Owner => "owner".to_owned(),
+        Principal::Session(session) => session.to_string(),
+        Principal::Device { id, .. } => id.to_string(),
+        Principal::Guest(id) => id.to_string(),
+        Principal::Nobody => "nobody".to_owned(),
+    }
+}
+
+/// Whose device token this is. Notes that the device was seen, at most once a minute.
+pub(crate) fn device(access: &Access, token: &str, peer: &RemotePeer) -> Result<Authenticated, Failure> {
+    let token = DeviceToken::parse(token)?;
+    let now = clock::now();
+    let address = peer.address.ip().to_canonical().to_string();
+    let (authenticated, is_news) = {
+        let mut devices = access.devices();
+        let authenticated = devices.authenticate(&token, &access.token_key, now)?;
+        (authenticated, devices.touch(token.id(), &address, now).is_some())
+    };
+    if is_news {
+        let (store, id) = (access.store.clone(), token.id());
+        tokio::spawn(async move {
+            if let Err(error) = store.seen(id, now, address).await {
+                tracing::warn!(device = %id, %error, "could not store when a device was last seen");
+            }
+        });
+    }
+    Ok(authenticated)
+}
+
+/// The path's parameter that names a resource.
+pub(crate) async fn resource(parts: &mut Parts, name: &str) -> Result<ResourceId, Failure> {
+    let unknown = || Failure::NotFound("there is nothing of that id");
+    let params: RawPathParams = parts.extract().await.map_err(|_| unknown())?;
+    let value = params
+        .iter()
+        .find_map(|(key, value)| (key == name).then_some(value));
+    value.and_then(|value| value.parse().ok()).ok_or_else(unknown)
+}
+
+fn local(access: &Access, peer: &LocalPeer) -> Result<Authenticated, Failure> {
+    // Compared for each request: the kernel's word at accept is all the proof that an owner has.
+    if !peer.is_own() {
+        return Err(Failure::OtherUser);
+    }
+    match access.local_origin.session_of(peer) {
+        LocalAnswer::Outside => Ok(Authenticated::new(Principal::Owner, Arc::clone(&access.owner))),
+        LocalAnswer::Inside(session) => Ok(Authenticated::new(Principal::Session(session), Standing::new())),
+        LocalAnswer::Unknown => Err(Failure::NotPermitted(
+            "it cannot be told whether this process is inside a session".to_owned(),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{HeaderMap, header};
+
+    use super::bearer;
+    use crate::error::Failure;
+
+    fn headers(values: &[&str]) -> HeaderMap {
+        values
+            .iter()
+            .map(|value| (header::AUTHORIZATION, value.parse().unwrap()))
+            .collect()
+    }
+
+    #[test]
+    fn the_scheme_is_read_whatever_its_case() {
+        for text in ["Bearer tsm_dev_x", "bearer tsm_dev_x", "BEARER  tsm_dev_x"] {
+            assert_eq!(bearer(&headers(&[text])).unwrap(), Some("tsm_dev_x"));
+        }
+        assert_eq!(bearer(&headers(&[])).unwrap(), None);
+    }
+
+    #[test]
+    fn another_scheme_is_no_credential_and_two_headers_are_a_malformed_one() {
+        assert!(matches!(
+            bearer(&headers(&["Basic dTpw"])),
+            Err(Failure::Unauthenticated)
+        ));
+        let twice = headers(&["Bearer a", "Bearer a"]);
+        assert!(matches!(bearer(&twice), Err(Failure::MalformedToken(_))));
+    }
+}

@@ -1,0 +1,41 @@
+//! The one place of the access layer that reads a clock.
+
+use jiff::Timestamp;
+use pairing::UnixMillis;
+
+/// The time by the wall clock.
+pub fn now() -> UnixMillis {
+    UnixMillis(Timestamp::now().as_millisecond())
+}
+
+/// A moment as the wire writes it; a moment outside of what a calendar holds becomes the nearest it does.
+pub fn timestamp(at: UnixMillis) -> Timestamp {
+    let end = if at.0 < 0 { Timestamp::MIN } else { Timestamp::MAX };
+    Timestamp::from_millisecond(at.0).unwrap_or(end)
+}
+
+#[cfg(test)]
+mod tests {
+    use pairing::UnixMillis;
+
+    use super::timestamp;
+
+    #[test]
+    fn a_moment_is_written_with_its_zone() {
+        assert_eq!(timestamp(UnixMillis(1_500)).to_string(), "1970-01-01T00:00:01.5Z");
+    }
+
+    #[test]
+    fn a_moment_beyond_the_calendar_is_its_end() {
+        assert!(
+            timestamp(UnixMillis(i64::MAX))
+                .to_string()
+                .starts_with("9999-12-30")
+        );
+        assert!(
+            timestamp(UnixMillis(i64::MIN))
+                .to_string()
+                .starts_with("-009999-01-02")
+        );
+    }
+}

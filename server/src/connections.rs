@@ -1,0 +1,245 @@
+//! Every live connection, by principal; and the switch that ends one.
+//!
+//! An upgraded WebSocket outlives the HTTP task that accepted it, so the accepted stream itself, below TLS, owns the entry.
+//! Whatever runs above it, cutting the stream ends it.
+
+mod connection;
+mod table;
+
+use std::{
+    fmt,
+    pin::pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use pairing::{Authenticated, DeviceId};
+use tokio::{sync::Notify, time::Instant};
+use tokio_util::sync::CancellationToken;
+
+pub(crate) use self::connection::InFlight;
+pub use self::connection::{Connection, ConnectionId};
+use self::table::{Owner, Table, owner_of};
+use crate::{
+    limits::{CLOSE_FRAME, Limits},
+    peer::Peer,
+    stream::Socket,
+};
+
+/// Why a connection was not given to a principal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// It belongs to another one.
+    #[error("this connection belongs to another principal")]
+    OtherPrincipal,
+    /// The principal has as many as it may.
+    #[error("this principal has as many connections as it may")]
+    TooMany,
+    /// The principal ended, or its role changed, since it was authenticated.
+    #[error("this authentication has ended")]
+    Ended,
+}
+
+/// The registry of live connections; clones are the same registry.
+#[derive(Clone)]
+pub struct Connections {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    limits: Limits,
+    /// A std mutex: it is held for a few map operations, never across an await, and no socket is closed under it.
+    table: Mutex<Table>,
+    /// Woken whenever an entry goes.
+    gone: Notify,
+    /// The parent of every connection's `ending`.
+    ending: CancellationToken,
+}
+
+impl Connections {
+    /// A registry without connections.
+    pub fn new(limits: Limits) -> Self {
+        let shared = Shared {
+            limits,
+            table: Mutex::default(),
+            gone: Notify::new(),
+            ending: CancellationToken::new(),
+        };
+        Self {
+            shared: Arc::new(shared),
+        }
+    }
+
+    /// How many connections live.
+    pub fn count(&self) -> usize {
+        self.table().len()
+    }
+
+    /// How many connections of a device live.
+    pub fn count_of(&self, device: DeviceId) -> usize {
+        self.table().count_of(&Owner::Device(device))
+    }
+
+    /// Enters an accepted stream. Where the pool of remote streams without owner is full, its oldest is cut to make room.
+    pub(crate) fn accept(&self, peer: Peer, socket: Socket) -> Entry {
+        let (connection, crowded_out) = {
+            let mut table = self.table();
+            let ending = self.shared.ending.child_token();
+            let connection = Arc::new(Connection::new(table.next_id(), peer, socket, ending));
+            (
+                Arc::clone(&connection),
+                table.accept(connection, &self.shared.limits),
+            )
+        };
+        if let Some(oldest) = crowded_out {
+            tracing::debug!(peer = %oldest.peer(), "dropped the oldest unauthenticated connection");
+            oldest.cut();
+        }
+        Entry {
+            connection,
+            connections: self.clone(),
+        }
+    }
+
+    /// Cuts the oldest remote stream without owner, to free its descriptor; false if there is none.
+    pub(crate) fn cut_oldest_unowned(&self) -> bool {
+        let oldest = {
+            let mut table = self.table();
+            table.pop_oldest_unowned()
+        };
+        oldest.inspect(|connection| connection.cut()).is_some()
+    }
+
+    /// Gives a connection to who was authenticated on it, or checks that it is theirs already. Whether the principal still
+    /// lives is compared again under the lock that revocation takes, so no order of the two leaves a connection behind.
+    ///
+    /// # Errors
+    /// See [`Refused`]; the connection stays as it was.
+    pub(crate) fn bind(&self, connection: &Connection, authenticated: &Authenticated) -> Result<(), Refused> {
+        let Some(owner) = owner_of(authenticated.principal()) else {
+            return Ok(());
+        };
+        let mut table = self.table();
+        if !authenticated.is_current() {
+            return Err(Refused::Ended);
+        }
+        table.bind(connection.id(), owner, self.shared.limits.per_principal)
+    }
+
+    /// Ends a device under the registry's lock: `end` makes it dead, and with what it returned comes every connection that the
+    /// device had. Of these nothing but a close frame may leave any more.
+    ///
+    /// # Errors
+    /// Those of `end`; then nothing is closed.
+    pub(crate) fn end<T, E>(
+        &self,
+        device: DeviceId,
+        end: impl FnOnce() -> Result<T, E>,
+    ) -> Result<(T, Ended), E> {
+        let (ended, connections) = {
+            let table = self.table();
+            (end()?, table.of(&Owner::Device(device)))
+        };
+        connections
+            .iter()
+            .for_each(|connection| connection.revoked_token().cancel());
+        Ok((ended, Ended { connections }))
+    }
+
+    /// Cuts ended connections: plain ones at once, upgraded ones after the time for one close frame. Returns when each is cut.
+    pub(crate) async fn cut(&self, ended: &Ended) {
+        let (upgraded, plain): (Vec<_>, Vec<_>) = ended.connections.iter().partition(|one| one.is_upgraded());
+        plain.iter().for_each(|connection| connection.cut());
+        let deadline = Instant::now() + CLOSE_FRAME;
+        // The time is one for all: a thousand streams do not add up.
+        let _ = tokio::time::timeout_at(deadline, self.until(|table| table.has_none_of(&upgraded))).await;
+        upgraded.iter().for_each(|connection| connection.cut());
+    }
+
+    /// Tells every connection, and each that is still accepted, to finish what is in flight.
+    pub(crate) fn drain(&self) {
+        self.shared.ending.cancel();
+    }
+
+    /// Completes when no connection is left.
+    pub(crate) async fn until_empty(&self) {
+        self.until(|table| table.len() == 0).await;
+    }
+
+    /// Cuts every connection.
+    pub(crate) fn cut_all(&self) {
+        let all = self.table().all();
+        all.iter().for_each(|connection| connection.cut());
+    }
+
+    async fn until(&self, holds: impl Fn(&Table) -> bool) {
+        loop {
+            // Enabled before the look at the table, so that an entry which goes in between is not missed.
+            let mut gone = pin!(self.shared.gone.notified());
+            gone.as_mut().enable();
+            if holds(&self.table()) {
+                return;
+            }
+            gone.await;
+        }
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.shared.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Connections {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Connections")
+            .field("count", &self.count())
+            .finish()
+    }
+}
+
+/// The connections of a principal that has ended.
+pub(crate) struct Ended {
+    connections: Vec<Arc<Connection>>,
+}
+
+impl Ended {
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.connections.len()
+    }
+
+    /// Takes out the caller's own, which carries the answer away before it is cut.
+    pub(crate) fn take(&mut self, own: ConnectionId) -> Option<Arc<Connection>> {
+        let place = self
+            .connections
+            .iter()
+            .position(|connection| connection.id() == own)?;
+        Some(self.connections.swap_remove(place))
+    }
+}
+
+/// A stream's place in the registry; dropping it is the only way out of it.
+pub(crate) struct Entry {
+    connection: Arc<Connection>,
+    connections: Connections,
+}
+
+impl Entry {
+    pub(crate) fn connection(&self) -> &Arc<Connection> {
+        &self.connection
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        // A revoked stream is reset: closing it politely would still send what is queued.
+        if self.connection.is_revoked() {
+            self.connection.cut();
+        }
+        self.connections.table().remove(self.connection.id());
+        self.connections.shared.gone.notify_waiters();
+    }
+}
+
+#[cfg(test)]
+mod tests;

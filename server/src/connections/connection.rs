@@ -1,0 +1,142 @@
+//! One accepted stream, and the switch that ends it.
+
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+};
+
+use tokio_util::sync::{CancellationToken, WaitForCancellationFuture};
+
+use crate::{peer::Peer, stream::Socket};
+
+/// The number of an accepted stream, counted from 1 in the order of arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConnectionId(pub(super) u64);
+
+/// One accepted stream, upgraded or not.
+pub struct Connection {
+    id: ConnectionId,
+    peer: Peer,
+    socket: Socket,
+    is_upgraded: AtomicBool,
+    has_begun: AtomicBool,
+    /// Requests whose answers have not ended.
+    in_flight: AtomicUsize,
+    /// Its principal has ended: nothing but a close frame may still leave.
+    revoked: CancellationToken,
+    /// Finish what is in flight, begin nothing: the daemon ends, or a foreign principal came.
+    ending: CancellationToken,
+    /// The stream is cut. Cancelled before the socket is, so that nothing is written in between.
+    cut: CancellationToken,
+}
+
+impl Connection {
+    pub(super) fn new(id: ConnectionId, peer: Peer, socket: Socket, ending: CancellationToken) -> Self {
+        Self {
+            id,
+            peer,
+            socket,
+            is_upgraded: AtomicBool::new(false),
+            has_begun: AtomicBool::new(false),
+            in_flight: AtomicUsize::new(0),
+            revoked: CancellationToken::new(),
+            ending,
+            cut: CancellationToken::new(),
+        }
+    }
+
+    /// The number of the connection.
+    pub fn id(&self) -> ConnectionId {
+        self.id
+    }
+
+    /// The other end.
+    pub fn peer(&self) -> &Peer {
+        &self.peer
+    }
+
+    /// Completes when the principal of this connection has ended: drop what is queued, try one close frame with 4401, go.
+    pub fn revoked(&self) -> WaitForCancellationFuture<'_> {
+        self.revoked.cancelled()
+    }
+
+    /// Whether the principal of this connection has ended.
+    pub fn is_revoked(&self) -> bool {
+        self.revoked.is_cancelled()
+    }
+
+    /// Completes when the connection shall end of its own accord: a WebSocket closes with 1012.
+    pub fn ending(&self) -> WaitForCancellationFuture<'_> {
+        self.ending.cancelled()
+    }
+
+    /// Whether the connection shall end of its own accord.
+    pub fn is_ending(&self) -> bool {
+        self.ending.is_cancelled()
+    }
+
+    pub(crate) fn revoked_token(&self) -> &CancellationToken {
+        &self.revoked
+    }
+
+    pub(crate) fn ending_token(&self) -> &CancellationToken {
+        &self.ending
+    }
+
+    pub(crate) fn cut_token(&self) -> &CancellationToken {
+        &self.cut
+    }
+
+    pub(crate) fn set_upgraded(&self) {
+        self.is_upgraded.store(true, Ordering::Release);
+    }
+
+    pub(super) fn is_upgraded(&self) -> bool {
+        self.is_upgraded.load(Ordering::Acquire)
+    }
+
+    /// Notes that a request came; it is in flight until its answer's body is dropped.
+    pub(crate) fn begin(self: &Arc<Self>) -> InFlight {
+        self.has_begun.store(true, Ordering::Release);
+        self.in_flight.fetch_add(1, Ordering::AcqRel);
+        InFlight(Arc::clone(self))
+    }
+
+    /// Whether a request ever came.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.has_begun.load(Ordering::Acquire)
+    }
+
+    /// Whether a request is in flight.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.in_flight.load(Ordering::Acquire) > 0
+    }
+
+    /// Ends the stream now. After it no byte leaves, whoever still holds the stream.
+    pub(crate) fn cut(&self) {
+        self.cut.cancel();
+        self.socket.reset();
+    }
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Connection")
+            .field("id", &self.id.0)
+            .field("peer", &self.peer)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A request in flight.
+pub(crate) struct InFlight(Arc<Connection>);
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.0.in_flight.fetch_sub(1, Ordering::AcqRel);
+    }
+}

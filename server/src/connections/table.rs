@@ -1,0 +1,137 @@
+//! The registry's maps: plain data, changed under its lock alone.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+};
+
+use pairing::{DeviceId, GuestId, Principal, ResourceId};
+
+use super::{Connection, ConnectionId, Refused};
+use crate::limits::Limits;
+
+#[derive(Default)]
+pub(super) struct Table {
+    last: u64,
+    rows: BTreeMap<ConnectionId, Row>,
+    /// Remote connections without owner; the first is the oldest.
+    unowned: BTreeSet<ConnectionId>,
+    owned: HashMap<Owner, BTreeSet<ConnectionId>>,
+}
+
+struct Row {
+    connection: Arc<Connection>,
+    owner: Option<Owner>,
+}
+
+/// What connections are counted and closed by: a device keeps its connections when its role changes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Owner {
+    Local,
+    Session(ResourceId),
+    Device(DeviceId),
+    Guest(GuestId),
+}
+
+impl Table {
+    pub(super) fn next_id(&mut self) -> ConnectionId {
+        self.last += 1;
+        ConnectionId(self.last)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    pub(super) fn count_of(&self, owner: &Owner) -> usize {
+        self.owned.get(owner).map_or(0, BTreeSet::len)
+    }
+
+    pub(super) fn all(&self) -> Vec<Arc<Connection>> {
+        self.rows
+            .values()
+            .map(|row| Arc::clone(&row.connection))
+            .collect()
+    }
+
+    pub(super) fn accept(&mut self, connection: Arc<Connection>, limits: &Limits) -> Option<Arc<Connection>> {
+        let is_full = self.unowned.len() >= limits.unauthenticated || self.rows.len() >= limits.connections;
+        let is_pooled = !connection.peer().is_own();
+        let id = connection.id();
+        if is_pooled {
+            self.unowned.insert(id);
+        }
+        self.rows.insert(
+            id,
+            Row {
+                connection,
+                owner: None,
+            },
+        );
+        // With none older the newcomer itself is the oldest: the table is full of connections that have owners.
+        if is_pooled && is_full {
+            self.pop_oldest_unowned()
+        } else {
+            None
+        }
+    }
+
+    pub(super) fn bind(&mut self, id: ConnectionId, owner: Owner, limit: usize) -> Result<(), Refused> {
+        // Its stream may have been dropped meanwhile; then nothing can be sent on it, and nothing may be entered.
+        let row = self.rows.get_mut(&id).ok_or(Refused::Ended)?;
+        match &row.owner {
+            Some(present) if *present == owner => return Ok(()),
+            Some(_) => return Err(Refused::OtherPrincipal),
+            None => (),
+        }
+        let owned = self.owned.entry(owner.clone()).or_default();
+        if owned.len() >= limit {
+            return Err(Refused::TooMany);
+        }
+        owned.insert(id);
+        row.owner = Some(owner);
+        self.unowned.remove(&id);
+        Ok(())
+    }
+
+    pub(super) fn remove(&mut self, id: ConnectionId) {
+        self.unowned.remove(&id);
+        let Some(owner) = self.rows.remove(&id).and_then(|row| row.owner) else {
+            return;
+        };
+        if let Some(owned) = self.owned.get_mut(&owner) {
+            owned.remove(&id);
+            if owned.is_empty() {
+                self.owned.remove(&owner);
+            }
+        }
+    }
+
+    pub(super) fn pop_oldest_unowned(&mut self) -> Option<Arc<Connection>> {
+        let oldest = self.unowned.pop_first()?;
+        self.rows.get(&oldest).map(|row| Arc::clone(&row.connection))
+    }
+
+    pub(super) fn of(&self, owner: &Owner) -> Vec<Arc<Connection>> {
+        let ids = self.owned.get(owner).into_iter().flatten();
+        ids.filter_map(|id| self.rows.get(id))
+            .map(|row| Arc::clone(&row.connection))
+            .collect()
+    }
+
+    pub(super) fn has_none_of(&self, connections: &[&Arc<Connection>]) -> bool {
+        connections
+            .iter()
+            .all(|connection| !self.rows.contains_key(&connection.id()))
+    }
+}
+
+pub(super) fn owner_of(principal: &Principal) -> Option<Owner> {
+    match principal {
+        Principal::Owner => Some(Owner::Local),
+        Principal::Session(session) => Some(Owner::Session(session.clone())),
+        Principal::Device { id, .. } => Some(Owner::Device(*id)),
+        Principal::Guest(id) => Some(Owner::Guest(*id)),
+        Principal::Nobody => None,
+    }
+}

@@ -1,0 +1,186 @@
+//! What happens to every request before and after its route: gate, panic, headers, and the end of its connection.
+
+use std::{
+    any::Any,
+    convert::Infallible,
+    panic::AssertUnwindSafe,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+
+use axum::{
+    Router,
+    body::{Body, Bytes},
+    response::{IntoResponse, Response},
+};
+use futures_util::FutureExt;
+use http::{HeaderValue, Request, StatusCode, Version, header};
+use http_body::{Frame, SizeHint};
+use hyper::body::Incoming;
+use tokio_util::sync::WaitForCancellationFutureOwned;
+use tower::ServiceExt;
+
+use crate::{
+    access::Access,
+    connections::{Connection, InFlight},
+    error::{AnswerOf, Failure},
+    gate, headers,
+    peer::Peer,
+};
+
+/// The outermost layer: every request of every listener passes here, and every answer.
+pub(crate) struct Edge {
+    pub(crate) access: Arc<Access>,
+    pub(crate) router: Router,
+}
+
+impl Edge {
+    pub(crate) async fn answer(
+        self: Arc<Self>,
+        connection: Arc<Connection>,
+        mut request: Request<Incoming>,
+    ) -> Result<Response, Infallible> {
+        let in_flight = connection.begin();
+        let version = request.version();
+        request.extensions_mut().insert(Arc::clone(&connection));
+        let (head, body) = request.into_parts();
+        let (host, response) = match gate::check(&head, connection.peer(), &self.access.names) {
+            Ok(host) => (
+                host,
+                self.route(&connection, Request::from_parts(head, Body::new(body)))
+                    .await,
+            ),
+            Err(failure) => (None, failure.into_response()),
+        };
+        let mut response = without_answers_to_the_revoked(&connection, response);
+        headers::set(response.headers_mut(), host.as_ref());
+        close_if_asked(&connection, version, &mut response);
+        Ok(watched(&connection, in_flight, response))
+    }
+
+    async fn route(&self, connection: &Connection, request: Request<Body>) -> Response {
+        if matches!(connection.peer(), Peer::Local(_)) && !connection.peer().is_own() {
+            return Failure::OtherUser.into_response();
+        }
+        let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+        let answered = AssertUnwindSafe(self.router.clone().oneshot(request))
+            .catch_unwind()
+            .await;
+        let response = match answered {
+            Ok(Ok(response)) => response,
+            Ok(Err(never)) => match never {},
+            Err(panic) => Failure::internal(&format_args!("{method} {path} panicked: {}", words_of(&*panic)))
+                .into_response(),
+        };
+        tracing::debug!(%method, path, status = response.status().as_u16(), peer = %connection.peer(), "answered");
+        response
+    }
+}
+
+/// Rides on the answer to a principal's end of itself: the one answer that may leave on its own connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LastAnswer;
+
+/// What was computed for a principal that ended meanwhile must not leave.
+fn without_answers_to_the_revoked(connection: &Connection, response: Response) -> Response {
+    let may_leave = !connection.is_revoked() || response.extensions().get::<LastAnswer>().is_some();
+    if may_leave {
+        response
+    } else {
+        Failure::Revoked.into_response()
+    }
+}
+
+fn close_if_asked(connection: &Connection, version: Version, response: &mut Response) {
+    let asked = response
+        .extensions_mut()
+        .remove::<AnswerOf>()
+        .is_some_and(|answer| answer.closes);
+    if asked || connection.is_revoked() {
+        // HTTP/2 says it with GOAWAY, which the connection's task sends on `ending`.
+        if version < Version::HTTP_2 {
+            response
+                .headers_mut()
+                .insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        connection.ending_token().cancel();
+    }
+}
+
+fn watched(connection: &Connection, in_flight: InFlight, response: Response) -> Response {
+    if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+        return response;
+    }
+    // An event stream has no end of its own, so a soft stop ends it; whatever has one may reach it.
+    let is_endless = response
+        .headers()
+        .get(header::CONTENT_TYPE)
+        .is_some_and(|kind| kind == "text/event-stream");
+    let wait = |token: &tokio_util::sync::CancellationToken| Box::pin(token.clone().cancelled_owned());
+    let revoked = (!connection.is_revoked()).then(|| wait(connection.revoked_token()));
+    let ending = is_endless.then(|| wait(connection.ending_token()));
+    response.map(|body| {
+        Body::new(Watched {
+            body,
+            revoked,
+            ending,
+            _in_flight: in_flight,
+        })
+    })
+}
+
+fn words_of(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("without words")
+}
+
+/// A body that breaks off when its principal ends.
+struct Watched {
+    body: Body,
+    revoked: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
+    ending: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
+    _in_flight: InFlight,
+}
+
+impl http_body::Body for Watched {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        if self
+            .revoked
+            .as_mut()
+            .is_some_and(|revoked| revoked.as_mut().poll(context).is_ready())
+        {
+            return Poll::Ready(Some(Err(axum::Error::new(BrokenOff))));
+        }
+        if self
+            .ending
+            .as_mut()
+            .is_some_and(|ending| ending.as_mut().poll(context).is_ready())
+        {
+            return Poll::Ready(None);
+        }
+        Poll::Ready(ready!(Pin::new(&mut self.body).poll_frame(context)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("the principal that this was for has ended")]
+struct BrokenOff;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,353 @@
+//! Failures of the access layer, and the only table from them to what the wire says (RFC 9457).
+
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, StatusCode, header};
+use pairing::{
+    ApproveError, AuthError, CommitError, Denied, ExchangeError, Fault, FindError, MalformedToken,
+    OfferError, PollError, PrefixError, RejectError, RequestError, RevealError, RevokeError, Scope,
+    UnknownDevice,
+};
+use protocol::Problem;
+use rand::Rng;
+
+use crate::{connections::Refused, random};
+
+/// Why a request was not served. What `Display` says is the `detail` of the answer: a sentence without secrets.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Failure {
+    /// Head or body cannot be read as what they should be.
+    #[error("{0}")]
+    Malformed(String),
+    /// No `Host`, two of them, or one that contradicts the authority.
+    #[error("the request does not say plainly which host it is for")]
+    AmbiguousHost,
+    /// The host is no name of this daemon.
+    #[error("this daemon is not called by that host name")]
+    WrongHost,
+    /// The page that asks is of another origin.
+    #[error("a page of another origin may not use this daemon")]
+    WrongOrigin,
+    /// A process of another user came to the Unix socket.
+    #[error("this socket serves its own user only")]
+    OtherUser,
+    /// There is no credential.
+    #[error("this needs a device token")]
+    Unauthenticated,
+    /// The credential is no token.
+    #[error("the token cannot be read: {0}")]
+    MalformedToken(MalformedToken),
+    /// No device has this token.
+    #[error("this token belongs to no device")]
+    InvalidToken,
+    /// The device was revoked.
+    #[error("this device was revoked")]
+    Revoked,
+    /// The device's time is over.
+    #[error("this device's time is over")]
+    Expired,
+    /// The principal ended, or its role changed, while the request was on its way.
+    #[error("this authentication has ended")]
+    Ended,
+    /// The principal lacks a scope.
+    #[error("{0}")]
+    NotPermitted(String),
+    /// The connection belongs to another principal.
+    #[error("this connection belongs to another device")]
+    OtherPrincipal,
+    /// The principal has as many connections as it may.
+    #[error("there are too many connections of this device")]
+    TooManyConnections,
+    /// No route has this path, or nothing has this id.
+    #[error("{0}")]
+    NotFound(&'static str),
+    /// The path has no such method.
+    #[error("this path has no such method")]
+    MethodNotAllowed,
+    /// The body is too long.
+    #[error("the body is longer than this route takes")]
+    BodyTooLarge,
+    /// The body is of another kind.
+    #[error("the body must be JSON, and say so")]
+    UnsupportedMediaType,
+    /// The route is a WebSocket, and the request is none.
+    #[error("this path is a WebSocket")]
+    UpgradeRequired,
+    /// Pairing or a device said no; the code is its own.
+    #[error("{detail}")]
+    Pairing {
+        /// The stable name of the error.
+        code: &'static str,
+        /// Who is at fault.
+        fault: Fault,
+        /// What happened.
+        detail: String,
+        /// Seconds until another try can succeed.
+        retry_after: Option<u32>,
+    },
+    /// The store failed; what must be stored before it is done was not done.
+    #[error("the daemon could not write its store, so nothing was changed")]
+    StoreFailed,
+    /// The store failed, and what could be done without it was done.
+    #[error(
+        "the device's connections are closed and its token opens nothing, but the store could not be written: it would return after a restart"
+    )]
+    RevokedInMemoryOnly,
+    /// The daemon's own fault; the log has the cause under this id.
+    #[error("the daemon failed at this request")]
+    Internal {
+        /// The id under which the log has the cause.
+        request_id: String,
+    },
+}
+
+impl Failure {
+    /// A body, a path or a query that cannot be read.
+    pub fn malformed(detail: impl Into<String>) -> Self {
+        Self::Malformed(detail.into())
+    }
+
+    /// The daemon's own fault: logs the cause under a fresh id and names only the id.
+    pub fn internal(cause: &dyn std::fmt::Display) -> Self {
+        let request_id = format!("{:016x}", random::rng().next_u64());
+        tracing::error!(request_id, %cause, "a request failed");
+        Self::Internal { request_id }
+    }
+
+    /// Pairing or a device said no.
+    pub fn pairing(code: &'static str, fault: Fault, detail: impl Into<String>) -> Self {
+        Self::Pairing {
+            code,
+            fault,
+            detail: detail.into(),
+            retry_after: None,
+        }
+    }
+
+    /// Whether the connection ends with the answer.
+    pub(crate) fn closes_connection(&self) -> bool {
+        matches!(
+            self,
+            Self::OtherPrincipal | Self::OtherUser | Self::TooManyConnections | Self::AmbiguousHost
+        )
+    }
+
+    /// Whether a stream that cannot carry an answer closes with 4401: the credential, not the right, is at fault.
+    pub(crate) fn is_about_credentials(&self) -> bool {
+        self.row().0 == 401
+    }
+
+    /// The stable name of the error.
+    pub fn code(&self) -> &'static str {
+        self.row().1
+    }
+
+    /// What the wire says.
+    pub fn problem(&self) -> Problem {
+        let (status, code) = self.row();
+        let mut problem = Problem::new(status, code, self.to_string(), self.hint());
+        match self {
+            Self::Internal { request_id } => problem.request_id = Some(request_id.clone()),
+            Self::Pairing { retry_after, .. } => problem.retry_after = *retry_after,
+            _ => (),
+        }
+        problem
+    }
+
+    /// The table: status and code of each failure.
+    fn row(&self) -> (u16, &'static str) {
+        match self {
+            Self::Malformed(_) => (400, "malformed_request"),
+            Self::AmbiguousHost => (400, "ambiguous_host"),
+            Self::Unauthenticated => (401, "unauthenticated"),
+            Self::MalformedToken(_) => (401, "malformed_token"),
+            Self::InvalidToken => (401, "invalid_token"),
+            Self::Revoked => (401, "revoked"),
+            Self::Expired => (401, "expired"),
+            Self::Ended => (401, "authentication_ended"),
+            Self::WrongHost => (403, "wrong_host"),
+            Self::WrongOrigin => (403, "wrong_origin"),
+            Self::OtherUser => (403, "other_user"),
+            Self::NotPermitted(_) => (403, "not_permitted"),
+            Self::NotFound(_) => (404, "not_found"),
+            Self::MethodNotAllowed => (405, "method_not_allowed"),
+            Self::BodyTooLarge => (413, "body_too_large"),
+            Self::UnsupportedMediaType => (415, "unsupported_media_type"),
+            Self::OtherPrincipal => (421, "other_principal"),
+            Self::UpgradeRequired => (426, "upgrade_required"),
+            Self::TooManyConnections => (429, "too_many_connections"),
+            Self::RevokedInMemoryOnly => (500, "revoked_in_memory_only"),
+            Self::Internal { .. } => (500, "internal"),
+            Self::StoreFailed => (503, "store_failed"),
+            Self::Pairing { code, fault, .. } => (status_of(*fault), code),
+        }
+    }
+
+    /// What to do now.
+    fn hint(&self) -> &'static str {
+        match self {
+            Self::Malformed(_) => "correct the request",
+            Self::AmbiguousHost => "send one Host header, equal to the host of the URL",
+            Self::Unauthenticated => "send the device token as `Authorization: Bearer`",
+            Self::MalformedToken(_) => "send the token whole, as it was handed out",
+            Self::InvalidToken => "pair this device",
+            Self::Revoked => "pair this device again, if its owner wants that",
+            Self::Expired => "pair this device again",
+            Self::Ended => "ask again",
+            Self::WrongHost => "use a name that `transom status` lists, or add this one to listen.names",
+            Self::WrongOrigin => "open the daemon's own page",
+            Self::OtherUser => "run this as the user whose daemon it is",
+            Self::NotPermitted(_) => "ask the owner",
+            Self::NotFound(_) => "look at the list for what there is",
+            Self::MethodNotAllowed => "use a method that the Allow header names",
+            Self::BodyTooLarge => "send less at once",
+            Self::UnsupportedMediaType => "send `Content-Type: application/json`",
+            Self::OtherPrincipal => "ask again on a new connection",
+            Self::UpgradeRequired => "open it as a WebSocket over HTTP/1.1",
+            Self::TooManyConnections => "close some of this device's connections",
+            Self::RevokedInMemoryOnly => "make the store writable and revoke again before a restart",
+            Self::Internal { .. } => "look for the request_id in the daemon's log",
+            Self::StoreFailed => "see the daemon's log: is the disk full or read-only?",
+            Self::Pairing { fault, .. } => hint_of(*fault),
+        }
+    }
+}
+
+fn status_of(fault: Fault) -> u16 {
+    match fault {
+        Fault::Malformed => 400,
+        Fault::Credential => 401,
+        Fault::Permission => 403,
+        Fault::Unknown => 404,
+        Fault::Timing => 409,
+        Fault::Limit => 429,
+    }
+}
+
+fn hint_of(fault: Fault) -> &'static str {
+    match fault {
+        Fault::Malformed => "correct the request",
+        Fault::Credential => "begin the pairing again",
+        Fault::Permission => "ask the owner",
+        Fault::Unknown => "look at the list for what there is",
+        Fault::Timing => "look where it stands, and begin again if it is over",
+        Fault::Limit => "wait until some are over",
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        let mut response = answer(&self.problem());
+        let headers = response.headers_mut();
+        if self.is_about_credentials() {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response.extensions_mut().insert(AnswerOf {
+            closes: self.closes_connection(),
+        });
+        response
+    }
+}
+
+/// Rides on a failure's answer: whether the connection ends with it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AnswerOf {
+    pub(crate) closes: bool,
+}
+
+/// The answer that carries a problem, for the product's own tables of failures too.
+pub fn answer(problem: &Problem) -> Response {
+    let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let body = serde_json::to_vec(problem).expect("a problem is plain strings and numbers");
+    let mut response = (status, [(header::CONTENT_TYPE, Problem::CONTENT_TYPE)], body).into_response();
+    if let Some(seconds) = problem.retry_after {
+        response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+    }
+    response
+}
+
+impl From<AuthError> for Failure {
+    fn from(error: AuthError) -> Self {
+        match error {
+            AuthError::Unknown => Self::InvalidToken,
+            AuthError::Revoked => Self::Revoked,
+            AuthError::Expired => Self::Expired,
+        }
+    }
+}
+
+impl From<MalformedToken> for Failure {
+    fn from(error: MalformedToken) -> Self {
+        Self::MalformedToken(error)
+    }
+}
+
+impl From<Refused> for Failure {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::OtherPrincipal => Self::OtherPrincipal,
+            Refused::TooMany => Self::TooManyConnections,
+            Refused::Ended => Self::Ended,
+        }
+    }
+}
+
+impl From<Denied> for Failure {
+    fn from(denied: Denied) -> Self {
+        let Denied::Scope(scope) = denied else {
+            return Self::Ended;
+        };
+        let may_not = match scope {
+            Scope::View => "this principal may not look at this",
+            Scope::Write => "this principal may only look, not type",
+            Scope::Manage => "this principal may only look, not create, stop or change",
+            Scope::DeviceList | Scope::DeviceRevoke | Scope::Lockdown => {
+                "this needs a device that may revoke others"
+            }
+            Scope::OwnRecord => "this is about a device's own record, and the caller is no device",
+            Scope::Public | Scope::Any => "this principal may not do this",
+            Scope::DeviceManage
+            | Scope::GuestManage
+            | Scope::AuditView
+            | Scope::DaemonManage
+            | Scope::MetricsView
+            | Scope::LiftLockdown => "only the owner may do this, on the machine itself",
+        };
+        Self::NotPermitted(may_not.to_owned())
+    }
+}
+
+impl From<RequestError> for Failure {
+    fn from(error: RequestError) -> Self {
+        let retry_after = match error {
+            // Rounded up: a client that waits for what it was told must not come too early.
+            RequestError::TooManyPending { retry_after } => {
+                u32::try_from(retry_after.as_millis().div_ceil(1000)).ok()
+            }
+            RequestError::Offer(_) => None,
+        };
+        Self::Pairing {
+            code: error.code(),
+            fault: error.fault(),
+            detail: error.to_string(),
+            retry_after,
+        }
+    }
+}
+
+macro_rules! from_pairing {
+    ($($error:ident)*) => {$(
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Self::pairing(error.code(), error.fault(), error.to_string())
+            }
+        }
+    )*};
+}
+
+from_pairing! {
+    ApproveError CommitError ExchangeError FindError OfferError PollError PrefixError RejectError RevealError RevokeError
+    UnknownDevice
+}
+
+#[cfg(test)]
+mod tests;

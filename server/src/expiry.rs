@@ -1,0 +1,54 @@
+//! The end of devices whose time is over: their connections close at that moment, not at their next request.
+
+use std::{pin::pin, sync::Arc, time::Duration};
+
+use tokio::time::sleep;
+
+use crate::{
+    access::Access,
+    audit::{AuditRow, action},
+    clock, revocation,
+    shutdown::{Shutdown, Stop},
+};
+
+/// Ends devices as their time comes, until the soft stop.
+pub(crate) async fn run(access: Arc<Access>, stop: Stop) {
+    loop {
+        // Enabled before the look at the devices, so that one which joins in between is not missed.
+        let mut changed = pin!(access.devices_changed.notified());
+        changed.as_mut().enable();
+        let next = access.devices().next_expiry();
+        let wait = async {
+            match next {
+                Some(at) => sleep(at.since(clock::now()).min(LONGEST_WAIT)).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = stop.requested(Shutdown::Soft) => return,
+            () = changed => (),
+            () = wait => end_expired(&access).await,
+        }
+    }
+}
+
+async fn end_expired(access: &Access) {
+    let now = clock::now();
+    let over = access.devices().expire(now);
+    for revoked in over {
+        let device = revoked.device.id;
+        // It was dead before this lock is taken, so a connection that is being bound is refused or found here.
+        let Ok(((), ended)) = access
+            .connections()
+            .end(device, || Ok::<_, std::convert::Infallible>(()));
+        let closed = ended.count();
+        let row = AuditRow::new(now, "daemon", "", action::DEVICE_EXPIRED, device);
+        // What failed is in the log; the device is as dead as it can be.
+        let _ = revocation::finish(access, revoked, &ended, row).await;
+        tracing::info!(%device, closed, "a device's time is over, closed its connections");
+    }
+}
+
+/// The clock of waiting stands still while the machine sleeps, so the wall clock is looked at now and then.
+const LONGEST_WAIT: Duration = Duration::from_secs(600);

@@ -1,0 +1,90 @@
+//! The security headers that every answer carries (access.md 6).
+
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+
+use crate::gate::Host;
+
+/// Sets the headers, whatever the handler set; `host` is the request's own, where the listener has names.
+pub(crate) fn set(headers: &mut HeaderMap, host: Option<&Host>) {
+    for (name, value) in FIXED {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers.insert(header::CONTENT_SECURITY_POLICY, policy(host));
+    // Answers hold tokens and what sessions print; whoever may be cached says so.
+    headers
+        .entry(header::CACHE_CONTROL)
+        .or_insert(HeaderValue::from_static("no-store"));
+}
+
+fn policy(host: Option<&Host>) -> HeaderValue {
+    let socket = host.map(|host| format!(" wss://{host}")).unwrap_or_default();
+    let text = format!(
+        "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'{socket}; {REST}"
+    );
+    HeaderValue::from_str(&text).expect("a host that passed the gate is printable ASCII")
+}
+
+const REST: &str = "img-src 'self' data: blob:; font-src 'self'; manifest-src 'self'; worker-src 'self'; base-uri 'none'; \
+                    form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'";
+
+const FIXED: [(HeaderName, &str); 4] = [
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (
+        HeaderName::from_static("cross-origin-opener-policy"),
+        "same-origin",
+    ),
+    (
+        HeaderName::from_static("cross-origin-resource-policy"),
+        "same-origin",
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderMap;
+
+    use super::set;
+    use crate::gate::Host;
+
+    #[test]
+    fn the_policy_names_the_requests_own_host_for_web_sockets() {
+        let mut headers = HeaderMap::new();
+        set(&mut headers, Some(&Host::parse("LOCALHOST:9000").unwrap()));
+        let policy = headers["content-security-policy"].to_str().unwrap();
+        assert!(
+            policy.contains("connect-src 'self' wss://localhost:9000;"),
+            "{policy}"
+        );
+        assert_eq!(headers["x-content-type-options"], "nosniff");
+    }
+
+    #[test]
+    fn without_a_host_only_the_page_itself_may_be_asked() {
+        let mut headers = HeaderMap::new();
+        set(&mut headers, None);
+        assert!(
+            headers["content-security-policy"]
+                .to_str()
+                .unwrap()
+                .contains("connect-src 'self';")
+        );
+    }
+
+    #[test]
+    fn nothing_is_stored_on_the_way_unless_its_handler_says_otherwise() {
+        let mut headers = HeaderMap::new();
+        set(&mut headers, None);
+        assert_eq!(headers["cache-control"], "no-store");
+        headers.insert("cache-control", "max-age=60".parse().unwrap());
+        set(&mut headers, None);
+        assert_eq!(headers["cache-control"], "max-age=60");
+    }
+
+    #[test]
+    fn there_is_no_strict_transport_security() {
+        let mut headers = HeaderMap::new();
+        set(&mut headers, None);
+        assert!(!headers.contains_key("strict-transport-security"));
+    }
+}

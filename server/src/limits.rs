@@ -1,0 +1,60 @@
+//! Bounds of the access layer, each with its unit and its reason (access.md 6).
+
+use std::time::Duration;
+
+/// What a configuration may change: `[limits]` and the times that tests shorten.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Remote connections nobody has authenticated on; one more drops the oldest of them.
+    pub unauthenticated: usize,
+    /// Connections of one principal; one more is refused.
+    pub per_principal: usize,
+    /// Connections in all.
+    pub connections: usize,
+    /// Time for a TLS handshake.
+    pub handshake: Duration,
+    /// Time for a request's head, the first as well as each later one.
+    pub head: Duration,
+    /// Time for a WebSocket's first frame, which carries the token.
+    pub first_frame: Duration,
+    /// Time that work in flight has after a soft stop.
+    pub drain: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            unauthenticated: 256,
+            per_principal: 256,
+            connections: 8_192,
+            handshake: Duration::from_secs(5),
+            head: Duration::from_secs(10),
+            first_frame: Duration::from_secs(5),
+            drain: Duration::from_secs(5),
+        }
+    }
+}
+
+/// Bytes of a request's body: the largest JSON of the API is far smaller.
+pub const BODY: usize = 1024 * 1024;
+
+/// Bytes of one WebSocket message from a client: a large paste arrives in several.
+pub(crate) const MESSAGE: usize = 1024 * 1024;
+
+/// Bytes of a WebSocket's first frame: a token has fewer than 100.
+pub(crate) const FIRST_FRAME: usize = 512;
+
+/// Time for one attempt at a close frame before a revoked stream is cut (access.md 7).
+pub(crate) const CLOSE_FRAME: Duration = Duration::from_millis(20);
+
+/// Time for the caller's own connection to carry its answer away before it is cut (access.md 7).
+pub(crate) const OWN_ANSWER: Duration = Duration::from_millis(50);
+
+/// Time that a stop waits for tasks whose streams were cut; they only have to notice.
+pub(crate) const AFTER_CUT: Duration = Duration::from_secs(1);
+
+/// Pause of an accept loop that the system refused: a descriptor may become free, and the log shall not fill.
+pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
+
+/// Time for an idle HTTP/2 connection to acknowledge that it ends.
+pub(crate) const GOAWAY: Duration = Duration::from_millis(200);

@@ -1,0 +1,94 @@
+//! Connections of TLS: the handshake runs in the connection's own task, under its own limit.
+
+use std::{io, sync::Arc, time::Duration};
+
+use rustix::net::sockopt;
+use tokio::{net::TcpStream, time::timeout};
+use tokio_rustls::{TlsAcceptor, server::TlsStream};
+
+use super::serve;
+use crate::{
+    connections::Connection,
+    edge::Edge,
+    peer::{Peer, RemotePeer},
+    stream::{Socket, Stream},
+};
+
+pub(super) fn begin(
+    socket: TcpStream,
+    config: &Arc<rustls::ServerConfig>,
+    edge: &Arc<Edge>,
+) -> io::Result<()> {
+    prepare(&socket)?;
+    let (address, listener) = (socket.peer_addr()?, socket.local_addr()?);
+    let peer = Peer::Remote(RemotePeer { address, listener });
+    let socket = Socket::Tcp(Arc::new(socket));
+    let stream = Stream::new(socket.clone(), edge.access.connections().accept(peer, socket));
+    tokio::spawn(run(
+        stream,
+        TlsAcceptor::from(Arc::clone(config)),
+        Arc::clone(edge),
+    ));
+    Ok(())
+}
+
+async fn run(stream: Stream, acceptor: TlsAcceptor, edge: Arc<Edge>) {
+    let connection = Arc::clone(stream.connection());
+    let Some(tls) = handshake(
+        stream,
+        &acceptor,
+        &connection,
+        edge.access.config.limits.handshake,
+    )
+    .await
+    else {
+        return;
+    };
+    let is_http2 = tls.get_ref().1.alpn_protocol() == Some(b"h2");
+    serve(tls, is_http2, connection, edge).await;
+}
+
+async fn handshake(
+    stream: Stream,
+    acceptor: &TlsAcceptor,
+    connection: &Connection,
+    limit: Duration,
+) -> Option<TlsStream<Stream>> {
+    let shaken = tokio::select! {
+        biased;
+        () = connection.cut_token().cancelled() => return None,
+        () = connection.ending() => return None,
+        shaken = timeout(limit, acceptor.accept(stream)) => shaken,
+    };
+    match shaken {
+        Ok(Ok(tls)) => Some(tls),
+        Ok(Err(error)) => {
+            tracing::debug!(peer = %connection.peer(), %error, "a TLS handshake failed");
+            None
+        }
+        Err(_) => {
+            tracing::debug!(peer = %connection.peer(), "a TLS handshake took too long");
+            None
+        }
+    }
+}
+
+fn prepare(socket: &TcpStream) -> io::Result<()> {
+    // A key press must not wait for the next.
+    socket.set_nodelay(true)?;
+    // The kernel notices a peer that is gone, without a timer of ours.
+    sockopt::set_socket_keepalive(socket, true)?;
+    sockopt::set_tcp_keepidle(socket, KEEPALIVE_IDLE)?;
+    sockopt::set_tcp_keepintvl(socket, KEEPALIVE_INTERVAL)?;
+    sockopt::set_tcp_keepcnt(socket, KEEPALIVE_PROBES)?;
+    Ok(())
+}
+
+/// Silence after which the kernel asks whether the peer is there: short of what home routers forget a stream after.
+const KEEPALIVE_IDLE: Duration = Duration::from_secs(60);
+
+/// Time between two such questions.
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(15);
+
+/// Unanswered questions after which the peer is gone.
+const KEEPALIVE_PROBES: u32 = 4;

@@ -1,0 +1,104 @@
+//! The other end of a connection, before authentication: evidence, not identity.
+
+use std::{fmt, net::SocketAddr};
+
+use pairing::ResourceId;
+
+/// Who is at the other end, fixed at accept; it has no default.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Peer {
+    /// A process of this machine, on the Unix socket.
+    Local(LocalPeer),
+    /// Anything that came over TCP, loopback included.
+    Remote(RemotePeer),
+}
+
+/// What the kernel says about a process that connected to the Unix socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LocalPeer {
+    /// Its user.
+    pub uid: u32,
+    /// Its process when it connected, where the kernel can name it in this namespace.
+    pub pid: Option<i32>,
+}
+
+/// Where a TCP connection came from, and by which listener.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RemotePeer {
+    /// The address it came from.
+    pub address: SocketAddr,
+    /// The address it came to: one of the listener's own.
+    pub listener: SocketAddr,
+}
+
+impl Peer {
+    /// Whether it came over the Unix socket.
+    pub fn is_local(&self) -> bool {
+        matches!(self, Self::Local(_))
+    }
+
+    /// Whether it is a process of this process's own user.
+    pub(crate) fn is_own(&self) -> bool {
+        matches!(self, Self::Local(peer) if peer.is_own())
+    }
+}
+
+impl LocalPeer {
+    pub(crate) fn is_own(&self) -> bool {
+        self.uid == rustix::process::geteuid().as_raw()
+    }
+}
+
+impl fmt::Display for Peer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Local(LocalPeer { uid, pid: Some(pid) }) => write!(formatter, "unix:uid={uid},pid={pid}"),
+            Self::Local(LocalPeer { uid, pid: None }) => write!(formatter, "unix:uid={uid}"),
+            Self::Remote(remote) => write!(formatter, "{}", remote.address),
+        }
+    }
+}
+
+/// Says whether a local process runs inside a session; the product provides it, the access layer only asks.
+pub trait LocalOrigin: Send + Sync + 'static {
+    /// The session in which the process at the other end runs, if any.
+    fn session_of(&self, peer: &LocalPeer) -> LocalAnswer;
+}
+
+/// The answer of a [`LocalOrigin`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LocalAnswer {
+    /// It is no session's process: the owner, if the uid is ours.
+    Outside,
+    /// It runs inside this session.
+    Inside(ResourceId),
+    /// It cannot be told: nobody, never the owner.
+    Unknown,
+}
+
+/// The origin of a product without sessions: every process of our uid is the owner.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EveryoneOutside;
+
+impl LocalOrigin for EveryoneOutside {
+    fn session_of(&self, _peer: &LocalPeer) -> LocalAnswer {
+        LocalAnswer::Outside
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LocalPeer, Peer, RemotePeer};
+
+    #[test]
+    fn a_peer_is_written_by_its_evidence() {
+        let local = Peer::Local(LocalPeer {
+            uid: 1000,
+            pid: Some(7),
+        });
+        assert_eq!(local.to_string(), "unix:uid=1000,pid=7");
+        let [address, listener] = ["[::1]:9", "[::1]:7443"].map(|text| text.parse().unwrap());
+        let remote = Peer::Remote(RemotePeer { address, listener });
+        assert_eq!(remote.to_string(), "[::1]:9");
+    }
+}

@@ -1,0 +1,127 @@
+//! The end of a device: dead in memory, then at once and side by side in the store and on the wire (access.md 7).
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use pairing::{DeviceId, Principal, RevokeError, Revoked, Standing};
+use tokio::time::sleep;
+
+use crate::{
+    access::Access,
+    audit::AuditRow,
+    authenticate::name_of,
+    clock,
+    connections::{Connection, Ended},
+    error::Failure,
+    limits::OWN_ANSWER,
+};
+
+/// Who revokes, and on which connection.
+pub(crate) struct Revoker {
+    pub(crate) principal: Principal,
+    pub(crate) connection: Arc<Connection>,
+    /// What the audit trail calls it.
+    pub(crate) action: &'static str,
+}
+
+/// What a revocation came to.
+pub(crate) struct Outcome {
+    pub(crate) answer: Result<protocol::access::Revoked, Failure>,
+    /// Whether the caller ended itself: its connection is cut shortly after the answer.
+    pub(crate) was_own: bool,
+}
+
+/// Ends a device, and returns when nothing of it can leave any more. It goes on to its end even if the caller does not wait.
+///
+/// # Errors
+/// When the device is unknown or the caller may not end it; then nothing was done.
+pub(crate) async fn revoke(access: &Arc<Access>, by: Revoker, device: DeviceId) -> Result<Outcome, Failure> {
+    let started = Instant::now();
+    let now = clock::now();
+    let row = AuditRow::new(
+        now,
+        name_of(&by.principal),
+        by.connection.peer(),
+        by.action,
+        device,
+    );
+    let dead = {
+        let mut devices = access.devices();
+        access
+            .connections()
+            .end(device, || devices.revoke(&by.principal, device, now))
+    };
+    let (revoked, mut ended) = match dead {
+        Ok(dead) => dead,
+        Err(refused) => return Err(record_refusal(access, row, refused).await),
+    };
+    let closed = ended.count() as u64;
+    let own = ended.take(by.connection.id());
+    let was_own = own.is_some();
+    let access = Arc::clone(access);
+    let closing = tokio::spawn(async move {
+        let stored = finish(&access, revoked, &ended, row).await;
+        own.into_iter().for_each(cut_after_answer);
+        let sessions = (access.touched)(device);
+        let elapsed_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
+        tracing::info!(%device, closed, elapsed_us, "revoked a device and closed its connections");
+        stored.map(|()| protocol::access::Revoked {
+            device_id: device,
+            closed,
+            sessions,
+            elapsed_us,
+        })
+    });
+    let answer = closing
+        .await
+        .unwrap_or_else(|crash| Err(Failure::internal(&crash)));
+    Ok(Outcome { answer, was_own })
+}
+
+async fn record_refusal(access: &Access, row: AuditRow, refused: RevokeError) -> Failure {
+    if let Err(error) = access.store.append_audit(row.outcome(refused.code())).await {
+        tracing::warn!(%error, "could not record a refused revocation");
+    }
+    refused.into()
+}
+
+/// Stores an end and cuts its connections, side by side; returns when both are done and no write of the device is under way.
+pub(crate) async fn finish(
+    access: &Access,
+    revoked: Revoked,
+    ended: &Ended,
+    row: AuditRow,
+) -> Result<(), Failure> {
+    let device = revoked.device.id;
+    let (stored, (), ()) = tokio::join!(
+        access.store.revoke_device(revoked.tombstone, row),
+        access.connections.cut(ended),
+        until_quiet(&revoked.standing),
+    );
+    stored.map_err(|error| {
+        tracing::error!(%device, %error, "an ended device could not be stored as such; it would return after a restart");
+        Failure::RevokedInMemoryOnly
+    })
+}
+
+/// A hold lasts for one write that does not block, so this takes no longer than that.
+async fn until_quiet(standing: &Standing) {
+    while !standing.is_quiet() {
+        sleep(QUIET_STEP).await;
+    }
+}
+
+fn cut_after_answer(connection: Arc<Connection>) {
+    tokio::spawn(async move {
+        sleep(OWN_ANSWER).await;
+        connection.cut();
+    });
+}
+
+/// Between two looks at writes under way.
+const QUIET_STEP: Duration = Duration::from_micros(200);
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,253 @@
+//! How routes are made: one list, each row with its scope, and no other way to add one.
+//!
+//! A handler's state is [`Scoped`], typed by the scope of its route, and [`Permitted<S>`] can be taken only from a state of the
+//! same `S`: a handler that asks for another permit than its route demands does not compile.
+
+use std::{convert::Infallible, marker::PhantomData, sync::Arc};
+
+use axum::{
+    Router,
+    extract::{FromRequestParts, Request},
+    handler::Handler,
+    middleware::{self, Next},
+    response::Response,
+    routing::{MethodFilter, MethodRouter, on},
+};
+use http::{Method, request::Parts};
+use pairing::{Authenticated, Permit, PermitScope, Scope};
+
+use crate::{
+    access::Access,
+    authenticate::{self, Caller},
+    connections::Connection,
+    error::Failure,
+    peer::Peer,
+};
+
+/// One row of the list, for matrices and descriptions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RouteInfo {
+    /// The method.
+    pub method: Method,
+    /// The path, with its parameters in braces.
+    pub path: &'static str,
+    /// What it demands.
+    pub scope: Scope,
+    /// The path parameter that names the resource which the scope is about.
+    pub resource: Option<&'static str>,
+    /// Whether it is a WebSocket.
+    pub is_websocket: bool,
+}
+
+/// A list of routes whose handlers work on `D`.
+pub struct Routes<D> {
+    rows: Vec<Row<D>>,
+}
+
+pub(crate) type Build<D> = Box<dyn FnOnce(&Arc<Access>, D) -> MethodRouter + Send>;
+
+struct Row<D> {
+    info: RouteInfo,
+    build: Build<D>,
+}
+
+impl<D: Clone + Send + Sync + 'static> Routes<D> {
+    /// No routes.
+    pub fn new() -> Self {
+        Self { rows: Vec::new() }
+    }
+
+    /// Adds a route that anybody may use.
+    pub fn public<H, T>(self, method: Method, path: &'static str, handler: H) -> Self
+    where
+        H: Handler<T, Scoped<Open, D>>,
+        T: 'static,
+    {
+        let info = RouteInfo {
+            method,
+            path,
+            scope: Scope::Public,
+            resource: None,
+            is_websocket: false,
+        };
+        let filter = filter_of(&info.method);
+        self.row(
+            info,
+            Box::new(move |_, app| on(filter, handler).with_state(Scoped::new(app))),
+        )
+    }
+
+    /// Adds a route that demands the scope `S`; where that is about a resource, `resource` names the path's parameter for it,
+    /// and none means that the handler filters what it lists.
+    pub fn route<S, H, T>(
+        self,
+        method: Method,
+        path: &'static str,
+        resource: Option<&'static str>,
+        handler: H,
+    ) -> Self
+    where
+        S: PermitScope + 'static,
+        H: Handler<T, Scoped<S, D>>,
+        T: 'static,
+    {
+        let info = RouteInfo {
+            method,
+            path,
+            scope: S::SCOPE,
+            resource,
+            is_websocket: false,
+        };
+        let filter = filter_of(&info.method);
+        let build = move |access: &Arc<Access>, app| {
+            let demand = Demand {
+                access: Arc::clone(access),
+                resource,
+            };
+            let guarded = middleware::from_fn_with_state(demand, authorise::<S>);
+            on(filter, handler)
+                .with_state(Scoped::new(app))
+                .route_layer(guarded)
+        };
+        self.row(info, Box::new(build))
+    }
+
+    /// What is in the list.
+    pub fn list(&self) -> Vec<RouteInfo> {
+        self.rows.iter().map(|row| row.info.clone()).collect()
+    }
+
+    /// Builds the router; `app` is what the handlers get as [`App`].
+    pub fn build(self, access: &Arc<Access>, app: &D) -> Router {
+        let add = |router: Router, row: Row<D>| router.route(row.info.path, (row.build)(access, app.clone()));
+        self.rows.into_iter().fold(Router::new(), add)
+    }
+
+    pub(crate) fn row(mut self, info: RouteInfo, build: Build<D>) -> Self {
+        self.rows.push(Row { info, build });
+        self
+    }
+}
+
+impl<D: Clone + Send + Sync + 'static> Default for Routes<D> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Stands for the absence of a scope: handlers of public routes get no permit.
+#[derive(Clone, Copy, Debug)]
+pub enum Open {}
+
+/// The state of a handler whose route demands `S`.
+pub struct Scoped<S, D> {
+    app: D,
+    scope: PhantomData<fn() -> S>,
+}
+
+impl<S, D> Scoped<S, D> {
+    pub(crate) fn new(app: D) -> Self {
+        Self {
+            app,
+            scope: PhantomData,
+        }
+    }
+}
+
+impl<S, D: Clone> Clone for Scoped<S, D> {
+    fn clone(&self) -> Self {
+        Self::new(self.app.clone())
+    }
+}
+
+/// Extracts what the handlers of a list work on.
+#[derive(Clone, Copy, Debug)]
+pub struct App<D>(pub D);
+
+impl<S: 'static, D: Clone + Send + Sync> FromRequestParts<Scoped<S, D>> for App<D> {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(_parts: &mut Parts, state: &Scoped<S, D>) -> Result<Self, Infallible> {
+        Ok(Self(state.app.clone()))
+    }
+}
+
+/// Extracts the permit that the route demanded: the proof that its principal may.
+#[derive(Clone, Debug)]
+pub struct Permitted<S: PermitScope>(pub Permit<S>);
+
+impl<S: PermitScope + 'static, D: Sync> FromRequestParts<Scoped<S, D>> for Permitted<S> {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &Scoped<S, D>) -> Result<Self, Failure> {
+        let permit = parts.extensions.get::<Permit<S>>();
+        permit
+            .cloned()
+            .map(Self)
+            .ok_or_else(|| Failure::internal(&"a route has no permit for its own scope"))
+    }
+}
+
+/// Extracts the connection that the request came on, and with it the peer.
+#[derive(Clone, Debug)]
+pub struct On(pub Arc<Connection>);
+
+impl<S: Sync> FromRequestParts<S> for On {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Failure> {
+        let connection = parts.extensions.get::<Arc<Connection>>();
+        connection
+            .cloned()
+            .map(Self)
+            .ok_or_else(|| Failure::internal(&"a request came on no connection"))
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Peer {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+        let On(connection) = On::from_request_parts(parts, state).await?;
+        Ok(connection.peer().clone())
+    }
+}
+
+#[derive(Clone)]
+struct Demand {
+    access: Arc<Access>,
+    resource: Option<&'static str>,
+}
+
+/// Authenticates, gives the connection to who was authenticated, and puts the permit where the handler finds it.
+async fn authorise<S: PermitScope + 'static>(
+    axum::extract::State(demand): axum::extract::State<Demand>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Failure> {
+    let (mut parts, body) = request.into_parts();
+    let Caller {
+        connection,
+        authenticated,
+    } = authenticate::caller(&demand.access, &mut parts).await?;
+    demand.access.connections().bind(&connection, &authenticated)?;
+    let permit = permit::<S>(&demand, &mut parts, &authenticated).await?;
+    parts.extensions.insert(permit);
+    Ok(next.run(Request::from_parts(parts, body)).await)
+}
+
+async fn permit<S: PermitScope>(
+    demand: &Demand,
+    parts: &mut Parts,
+    who: &Authenticated,
+) -> Result<Permit<S>, Failure> {
+    let resource = match demand.resource {
+        Some(name) => Some(authenticate::resource(parts, name).await?),
+        None => None,
+    };
+    Ok(who.permit(resource)?)
+}
+
+pub(crate) fn filter_of(method: &Method) -> MethodFilter {
+    MethodFilter::try_from(method.clone()).expect("a route has one of the standard methods")
+}

@@ -1,0 +1,30 @@
+//! Every route of the access layer, with what it demands.
+
+mod devices;
+mod health;
+mod pairing;
+mod whoami;
+
+use std::sync::Arc;
+
+use ::pairing::marker::{Any, DeviceList, DeviceRevoke, OwnRecord};
+use http::Method;
+
+use crate::{access::Access, router::Routes};
+
+/// The list.
+pub fn routes() -> Routes<Arc<Access>> {
+    let routes = Routes::new()
+        .public(Method::GET, "/v1/health", health::show)
+        .route::<Any, _, _>(Method::GET, "/v1/whoami", None, whoami::show)
+        .route::<DeviceList, _, _>(Method::GET, "/v1/devices", None, devices::list::list)
+        .route::<OwnRecord, _, _>(Method::GET, "/v1/devices/self", None, devices::show_self::show)
+        .route::<OwnRecord, _, _>(
+            Method::DELETE,
+            "/v1/devices/self",
+            None,
+            devices::sign_out::sign_out,
+        )
+        .route::<DeviceRevoke, _, _>(Method::DELETE, "/v1/devices/{id}", None, devices::revoke::revoke);
+    pairing::add(routes)
+}

@@ -1,0 +1,41 @@
+//! Devices: list, own record, revoke, sign out.
+
+pub(crate) mod list;
+pub(crate) mod revoke;
+pub(crate) mod show_self;
+pub(crate) mod sign_out;
+
+use axum::{
+    Json,
+    response::{IntoResponse, Response},
+};
+use pairing::Device;
+use protocol::access::DeviceRecord;
+
+use crate::{access::Access, clock::timestamp, edge::LastAnswer, revocation::Outcome};
+
+/// The full record of a device.
+fn record(access: &Access, device: &Device) -> DeviceRecord {
+    DeviceRecord {
+        id: device.id,
+        label: device.label.to_string(),
+        role: device.role,
+        can_revoke: device.can_revoke,
+        any_path: device.any_path,
+        created_at: timestamp(device.created),
+        approved_from: device.approved_from.clone(),
+        tailnet_node: device.tailnet.as_ref().map(|tailnet| tailnet.node_id.clone()),
+        expires_at: device.expires_at.map(timestamp),
+        last_seen_at: device.last_seen.map(timestamp),
+        last_address: device.last_address.clone(),
+        connections: access.connections().count_of(device.id) as u64,
+    }
+}
+
+fn answer(outcome: Outcome) -> Response {
+    let mut response = outcome.answer.map(Json).into_response();
+    if outcome.was_own {
+        response.extensions_mut().insert(LastAnswer);
+    }
+    response
+}

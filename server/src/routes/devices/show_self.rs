@@ -1,0 +1,28 @@
+//! `GET /v1/devices/self`: the caller's own record.
+
+use std::sync::Arc;
+
+use axum::Json;
+use pairing::marker::OwnRecord;
+use protocol::access::DeviceRecord;
+
+use super::record;
+use crate::{
+    access::Access,
+    error::Failure,
+    router::{App, Permitted},
+};
+
+pub(crate) async fn show(
+    App(access): App<Arc<Access>>,
+    permit: Permitted<OwnRecord>,
+) -> Result<Json<DeviceRecord>, Failure> {
+    let id = permit
+        .0
+        .principal()
+        .device_id()
+        .ok_or(Failure::NotFound("there is no record of you"))?;
+    let devices = access.devices();
+    let device = devices.get(id).ok_or(Failure::Ended)?;
+    Ok(Json(record(&access, device)))
+}

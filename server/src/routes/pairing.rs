@@ -1,0 +1,95 @@
+//! Pairing (access.md 5), one file per action. Steps 1 to 3, 5 and 6 are the device's; offers and the decision are the owner's.
+
+mod approve;
+mod commit;
+mod exchange;
+mod list_offers;
+mod list_requests;
+mod make_offer;
+mod poll;
+mod reject;
+mod request;
+mod reveal;
+mod withdraw_offer;
+
+use std::sync::Arc;
+
+use http::{HeaderMap, Method};
+use pairing::{Fault, Label, RequestSecret, marker::DeviceManage};
+use protocol::Bytes64;
+
+use crate::{access::Access, audit::AuditRow, authenticate, error::Failure, router::Routes};
+
+/// Adds the routes of pairing to the list.
+pub(super) fn add(routes: Routes<Arc<Access>>) -> Routes<Arc<Access>> {
+    routes
+        .route::<DeviceManage, _, _>(Method::POST, "/v1/pairing/offers", None, make_offer::make)
+        .route::<DeviceManage, _, _>(Method::GET, "/v1/pairing/offers", None, list_offers::list)
+        .route::<DeviceManage, _, _>(
+            Method::DELETE,
+            "/v1/pairing/offers/{id}",
+            None,
+            withdraw_offer::withdraw,
+        )
+        .public(Method::POST, "/v1/pairing/requests", request::request)
+        .route::<DeviceManage, _, _>(Method::GET, "/v1/pairing/requests", None, list_requests::list)
+        .public(Method::GET, "/v1/pairing/requests/{id}", poll::poll)
+        .public(Method::POST, "/v1/pairing/requests/{id}/reveal", reveal::reveal)
+        .route::<DeviceManage, _, _>(
+            Method::POST,
+            "/v1/pairing/requests/{id}/approve",
+            None,
+            approve::approve,
+        )
+        .route::<DeviceManage, _, _>(
+            Method::POST,
+            "/v1/pairing/requests/{id}/reject",
+            None,
+            reject::reject,
+        )
+        .public(
+            Method::POST,
+            "/v1/pairing/requests/{id}/exchange",
+            exchange::exchange,
+        )
+        .public(Method::POST, "/v1/pairing/requests/{id}/commit", commit::commit)
+}
+
+/// The request secret that steps 2, 3 and 5 carry as bearer.
+fn request_secret(headers: &HeaderMap) -> Result<RequestSecret, Failure> {
+    let text = authenticate::bearer(headers)?;
+    let missing = || {
+        Failure::pairing(
+            "unauthenticated",
+            Fault::Credential,
+            "this needs the request secret as bearer",
+        )
+    };
+    Ok(RequestSecret::parse(text.ok_or_else(missing)?)?)
+}
+
+/// Bytes of one exact length.
+fn exactly<const N: usize>(bytes: &Bytes64, what: &str) -> Result<[u8; N], Failure> {
+    bytes
+        .0
+        .as_slice()
+        .try_into()
+        .map_err(|_| Failure::malformed(format!("{what} has {N} bytes")))
+}
+
+fn label(text: &str) -> Result<Label, Failure> {
+    text.parse().map_err(|refused: pairing::MalformedLabel| {
+        Failure::pairing("malformed_label", Fault::Malformed, refused.to_string())
+    })
+}
+
+/// Writes a row before what it is about is done, or told: without the row it is not.
+async fn audited(access: &Access, row: AuditRow) -> Result<(), Failure> {
+    access.store.append_audit(row).await.map_err(|error| {
+        tracing::error!(%error, "an audit row could not be written");
+        Failure::StoreFailed
+    })
+}
+
+#[cfg(test)]
+mod tests;

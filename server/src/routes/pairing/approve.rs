@@ -1,0 +1,85 @@
+//! `POST /v1/pairing/requests/{id}/approve`: step 4, the owner's yes. There is no token in the reply.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::Json;
+use pairing::{ApproveTerms, RequestId, RequestPhase, UnixMillis, marker::DeviceManage};
+use protocol::pairing::{Approve, RequestView};
+
+use super::{audited, label, list_requests};
+use crate::{
+    access::Access,
+    audit::{AuditRow, action},
+    authenticate::name_of,
+    clock,
+    error::Failure,
+    extract::{OptionalJson, Path},
+    peer::Peer,
+    random,
+    router::{App, Permitted},
+};
+
+pub(in crate::routes) async fn approve(
+    App(access): App<Arc<Access>>,
+    Permitted(permit): Permitted<DeviceManage>,
+    peer: Peer,
+    Path(id): Path<RequestId>,
+    OptionalJson(body): OptionalJson<Approve>,
+) -> Result<Json<RequestView>, Failure> {
+    let terms = terms(&body)?;
+    let now = clock::now();
+    let row = |id| {
+        AuditRow::new(
+            now,
+            name_of(permit.principal()),
+            &peer,
+            action::PAIRING_APPROVED,
+            id,
+        )
+    };
+    if let Some(detail) = would_give(&access, id, &terms, now) {
+        audited(&access, row(id).detail(detail)).await?;
+    }
+    let approved = access.authority().approve(id, terms, now, &mut random::rng());
+    if let Err(refused) = &approved {
+        // Says that nothing came of a row before this one, or that the owner tried; it gives nothing, so it may fail.
+        let _ = audited(&access, row(id).outcome(refused.code())).await;
+    }
+    approved?;
+    access.pairing_changed.notify_waiters();
+    let view = access.authority().request_by_id(id, now);
+    view.map(|view| Json(list_requests::view(view)))
+        .ok_or(Failure::NotFound("there is no such pairing request"))
+}
+
+fn terms(body: &Approve) -> Result<ApproveTerms, Failure> {
+    Ok(ApproveTerms {
+        label: body.label.as_deref().map(label).transpose()?,
+        role: body.role,
+        can_revoke: body.can_revoke,
+        any_path: body.any_path,
+        expires_in: body.expires_in.map(Duration::from_secs),
+    })
+}
+
+/// What a yes now would give, in words; `None` where it would change nothing.
+fn would_give(access: &Access, id: RequestId, terms: &ApproveTerms, now: UnixMillis) -> Option<String> {
+    let authority = access.authority();
+    let request = authority.request_by_id(id, now)?;
+    if request.phase != RequestPhase::Pending || request.code.is_none() {
+        return None;
+    }
+    let offered = request
+        .offer
+        .and_then(|id| authority.offers(now).into_iter().find(|offer| offer.id == id));
+    let offers =
+        |grant: fn(&pairing::OfferTerms) -> bool| offered.as_ref().is_some_and(|offer| grant(&offer.terms));
+    let role = terms.role.unwrap_or(request.role);
+    let can_revoke = terms
+        .can_revoke
+        .unwrap_or_else(|| offers(|terms| terms.can_revoke));
+    let any_path = terms.any_path.unwrap_or_else(|| offers(|terms| terms.any_path));
+    Some(format!(
+        "role {role}, can_revoke {can_revoke}, any_path {any_path}"
+    ))
+}

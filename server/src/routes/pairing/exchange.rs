@@ -1,0 +1,69 @@
+//! `POST /v1/pairing/requests/{id}/exchange`: step 5, a device proves its key and gets its token.
+
+use std::sync::Arc;
+
+use axum::Json;
+use http::HeaderMap;
+use pairing::{Audience, Exchange, ExchangeCheck, Fault, Principal, RequestId};
+use protocol::{IDENTITY_SERVER_NAME, WireSecret, pairing as wire};
+
+use super::{audited, request_secret};
+use crate::{
+    access::Access,
+    audit::{AuditRow, action},
+    authenticate::name_of,
+    clock,
+    error::Failure,
+    extract::{self, Path},
+    peer::Peer,
+    random,
+    router::App,
+    verify::P256,
+};
+
+pub(in crate::routes) async fn exchange(
+    App(access): App<Arc<Access>>,
+    peer: Peer,
+    Path(id): Path<RequestId>,
+    headers: HeaderMap,
+    extract::Json(body): extract::Json<wire::Exchange>,
+) -> Result<Json<wire::Exchanged>, Failure> {
+    let secret = request_secret(&headers)?;
+    let audience: Audience = body
+        .audience
+        .parse()
+        .map_err(|refused: pairing::MalformedAudience| {
+            Failure::pairing("malformed_audience", Fault::Malformed, refused.to_string())
+        })?;
+    let now = clock::now();
+    let shown = Exchange {
+        audience: &audience,
+        signature: &body.signature.0,
+    };
+    let accepts = |audience: &Audience| access.is_own_audience(audience, &peer);
+    let check = ExchangeCheck {
+        verifier: &P256,
+        accepts: &accepts,
+        token_key: &access.token_key,
+    };
+    let exchanged = access
+        .authority()
+        .exchange(id, &secret, shown, check, now, &mut random::rng())?;
+    // The token was told to nobody yet: without the row it never is, and the next exchange replaces it.
+    let row = AuditRow::new(
+        now,
+        name_of(&Principal::Nobody),
+        &peer,
+        action::PAIRING_EXCHANGED,
+        id,
+    );
+    audited(&access, row.detail(format!("device {}", exchanged.device_id))).await?;
+    access.pairing_changed.notify_waiters();
+    Ok(Json(wire::Exchanged {
+        device_id: exchanged.device_id,
+        token: WireSecret::new(exchanged.token.reveal().as_str()),
+        role: exchanged.role,
+        pin: access.pin.to_string(),
+        server_name: IDENTITY_SERVER_NAME.to_owned(),
+    }))
+}

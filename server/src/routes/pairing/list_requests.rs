@@ -1,0 +1,50 @@
+//! `GET /v1/pairing/requests`: the owner's view, those requests included that ended within the last minutes.
+
+use std::sync::Arc;
+
+use axum::Json;
+use pairing::{RequestPhase, marker::DeviceManage};
+use protocol::pairing::{RequestStatus, RequestView};
+
+use crate::{
+    access::Access,
+    clock,
+    router::{App, Permitted},
+};
+
+pub(in crate::routes) async fn list(
+    App(access): App<Arc<Access>>,
+    Permitted(_): Permitted<DeviceManage>,
+) -> Json<Vec<RequestView>> {
+    let requests = access.authority().requests(clock::now());
+    Json(requests.into_iter().map(view).collect())
+}
+
+pub(super) fn view(request: pairing::RequestView) -> RequestView {
+    RequestView {
+        id: request.id,
+        state: status(request.phase),
+        code: request.code.map(|code| code.to_string()),
+        label: request.label.as_str().to_owned(),
+        peer: request.address,
+        tailnet: request
+            .tailnet
+            .map(|identity| format!("{} on {}", identity.user, identity.node)),
+        role: request.role,
+        offer_id: request.offer,
+        device_id: request.device_id,
+        expires_at: clock::timestamp(request.expires_at),
+    }
+}
+
+fn status(phase: RequestPhase) -> RequestStatus {
+    match phase {
+        RequestPhase::Pending => RequestStatus::Pending,
+        RequestPhase::Approved => RequestStatus::Approved,
+        RequestPhase::Exchanged => RequestStatus::Exchanged,
+        RequestPhase::Committed => RequestStatus::Committed,
+        RequestPhase::Rejected(_) => RequestStatus::Rejected,
+        RequestPhase::Expired => RequestStatus::Expired,
+        RequestPhase::Away => RequestStatus::HungUp,
+    }
+}

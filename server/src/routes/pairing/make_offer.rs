@@ -1,0 +1,83 @@
+//! `POST /v1/pairing/offers`: the owner invites a device.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::Json;
+use http::StatusCode;
+use pairing::{OfferSecret, OfferTerms, OfferView, marker::DeviceManage};
+use protocol::{
+    WireSecret,
+    pairing::{NewOffer, OfferMade},
+};
+
+use super::{audited, label};
+use crate::{
+    access::Access,
+    audit::{AuditRow, action},
+    authenticate::name_of,
+    clock,
+    error::Failure,
+    extract::OptionalJson,
+    peer::Peer,
+    random,
+    router::{App, Permitted},
+};
+
+pub(in crate::routes) async fn make(
+    App(access): App<Arc<Access>>,
+    Permitted(permit): Permitted<DeviceManage>,
+    peer: Peer,
+    OptionalJson(body): OptionalJson<NewOffer>,
+) -> Result<(StatusCode, Json<OfferMade>), Failure> {
+    let terms = terms(&body)?;
+    let now = clock::now();
+    let (offer, secret) = access.authority().offer(terms, now, &mut random::rng())?;
+    let row = AuditRow::new(
+        now,
+        name_of(permit.principal()),
+        &peer,
+        action::OFFER_MADE,
+        offer.id,
+    )
+    .detail(detail(&access, &offer));
+    if let Err(failure) = audited(&access, row).await {
+        // Nobody knows its secret; it must not be listed as if somebody could use it.
+        let _ = access.authority().withdraw(offer.id, now);
+        return Err(failure);
+    }
+    let made = OfferMade {
+        id: offer.id,
+        url: link(&access, &offer, &secret),
+        expires_in: offer.expires_at.since(now).as_secs(),
+    };
+    Ok((StatusCode::CREATED, Json(made)))
+}
+
+fn terms(body: &NewOffer) -> Result<OfferTerms, Failure> {
+    Ok(OfferTerms {
+        label: body.label.as_deref().map(label).transpose()?,
+        role: body.role,
+        can_revoke: body.can_revoke.unwrap_or(false),
+        any_path: body.any_path.unwrap_or(false),
+        expires_in: body.expires_in.map(Duration::from_secs),
+    })
+}
+
+/// The secret stands in the fragment only: browsers never send that.
+fn link(access: &Access, offer: &OfferView, secret: &OfferSecret) -> WireSecret {
+    let authority = &access.config.link_authority;
+    WireSecret::new(format!(
+        "https://{authority}/pair#{}.{}.{}",
+        offer.id,
+        secret.reveal().as_str(),
+        access.pin
+    ))
+}
+
+fn detail(access: &Access, offer: &OfferView) -> String {
+    let role = offer.terms.role.unwrap_or(access.config.pairing.default_role);
+    format!(
+        "role {role}, can_revoke {}, any_path {}",
+        offer.terms.can_revoke, offer.terms.any_path
+    )
+}

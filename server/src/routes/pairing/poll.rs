@@ -1,0 +1,106 @@
+//! `GET /v1/pairing/requests/{id}?wait=`: step 3, a device asks for news, or waits for them.
+
+use std::{future::Future, sync::Arc, time::Duration};
+
+use axum::Json;
+use http::HeaderMap;
+use pairing::{PollAnswer, PollKind, PollStatus, RequestId, RequestSecret};
+use protocol::pairing as wire;
+use serde::Deserialize;
+use tokio::time::Instant;
+
+use super::request_secret;
+use crate::{
+    access::Access,
+    clock,
+    error::Failure,
+    extract::{Path, Query},
+    router::{App, On},
+};
+
+#[derive(Deserialize)]
+pub(in crate::routes) struct Wait {
+    /// Seconds for which the answer may be held back until there is news; at most 25.
+    #[serde(default)]
+    pub(super) wait: u64,
+}
+
+pub(in crate::routes) async fn poll(
+    App(access): App<Arc<Access>>,
+    On(connection): On,
+    Path(id): Path<RequestId>,
+    Query(Wait { wait }): Query<Wait>,
+    headers: HeaderMap,
+) -> Result<Json<wire::Poll>, Failure> {
+    let secret = request_secret(&headers)?;
+    let wait = Duration::from_secs(wait).min(LONGEST);
+    let over = async {
+        tokio::select! {
+            () = connection.revoked() => {}
+            () = connection.ending() => {}
+        }
+    };
+    Ok(Json(answer(until_news(&access, id, &secret, wait, over).await?)))
+}
+
+/// Holds the answer back until the request has changed, its time or `wait` is over, or `over` completes.
+pub(super) async fn until_news(
+    access: &Access,
+    id: RequestId,
+    secret: &RequestSecret,
+    wait: Duration,
+    over: impl Future<Output = ()>,
+) -> Result<PollAnswer, Failure> {
+    let kind = if wait.is_zero() {
+        PollKind::Quick
+    } else {
+        PollKind::Wait
+    };
+    let deadline = Instant::now() + wait;
+    tokio::pin!(over);
+    loop {
+        // Before the look, so that a change in between is not missed.
+        let changed = access.pairing_changed.notified();
+        tokio::pin!(changed);
+        changed.as_mut().enable();
+        let now = clock::now();
+        let (answer, left) = {
+            let mut authority = access.authority();
+            let answer = authority.poll(id, secret, kind, now)?;
+            (
+                answer,
+                authority
+                    .request_by_id(id, now)
+                    .map(|request| request.expires_at.since(now)),
+            )
+        };
+        if answer.status != PollStatus::AuthorizationPending || Instant::now() >= deadline {
+            return Ok(answer);
+        }
+        // A moment later than the end, so that the next look sees it as over.
+        let end = Instant::now() + left.unwrap_or_default() + Duration::from_millis(1);
+        tokio::select! {
+            biased;
+            () = &mut over => return Ok(answer),
+            () = changed => {}
+            () = tokio::time::sleep_until(deadline.min(end)) => {}
+        }
+    }
+}
+
+fn answer(poll: PollAnswer) -> wire::Poll {
+    wire::Poll {
+        status: match poll.status {
+            PollStatus::AuthorizationPending => wire::PollStatus::AuthorizationPending,
+            PollStatus::SlowDown => wire::PollStatus::SlowDown,
+            PollStatus::AccessDenied => wire::PollStatus::AccessDenied,
+            PollStatus::ExpiredToken => wire::PollStatus::ExpiredToken,
+            PollStatus::Approved => wire::PollStatus::Approved,
+        },
+        interval: poll.interval.as_secs(),
+        exchange_nonce: poll.exchange_nonce.map(|nonce| nonce.as_str().to_owned()),
+    }
+}
+
+/// Below the 30 s after which common proxies and mobile networks drop a silent connection.
+const LONGEST: Duration = Duration::from_secs(25);

@@ -1,0 +1,92 @@
+//! What can go wrong with the store.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use certs::files::FileError;
+use rusqlite::ErrorCode;
+
+/// A failure of the store.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// A later version of this program wrote the file, which was left as it is.
+    #[error(
+        "{} has schema version {found} and this binary knows {supported} at most; \
+         start the newer binary, or restore the copy of version {supported} that it left beside the file",
+        path.display()
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: i64,
+        /// The latest version that this binary knows.
+        supported: i64,
+    },
+    /// The file is damaged, or no store at all. Starting empty would forget every device, so it is refused.
+    #[error("{} is damaged ({reason}); restore it from a backup, or move it away to start without any paired device", path.display())]
+    Corrupt {
+        /// The file.
+        path: PathBuf,
+        /// What was found.
+        reason: String,
+    },
+    /// The key of the token hashes is gone or another, which would silently un-pair every device.
+    #[error("{} {reason} while devices are paired; restore it from the backup that belongs to this store", path.display())]
+    TokenKey {
+        /// The key's file.
+        path: PathBuf,
+        /// `is missing`, or that it is another.
+        reason: &'static str,
+    },
+    /// A row that this program cannot have written.
+    #[error("table {table}: {reason}")]
+    Row {
+        /// The table.
+        table: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A file has the wrong owner, mode or kind, or the system refused it.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The writer's thread could not start.
+    #[error("cannot start the store's thread: {0}")]
+    Thread(#[from] io::Error),
+    /// SQLite refused: disk full, input or output error.
+    #[error("the store failed: {0}")]
+    Sql(#[from] rusqlite::Error),
+    /// The writer has ended.
+    #[error("the store is closed")]
+    Closed,
+}
+
+impl StoreError {
+    /// Says of damage in which file it was found.
+    pub(super) fn in_file(self, path: &Path) -> Self {
+        let damaged = match &self {
+            Self::Row { .. } => true,
+            Self::Sql(error) => {
+                matches!(
+                    error.sqlite_error_code(),
+                    Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
+                )
+            }
+            _ => false,
+        };
+        if damaged {
+            Self::corrupt(path, self.to_string())
+        } else {
+            self
+        }
+    }
+
+    pub(super) fn corrupt(path: &Path, reason: impl Into<String>) -> Self {
+        Self::Corrupt {
+            path: path.to_owned(),
+            reason: reason.into(),
+        }
+    }
+}

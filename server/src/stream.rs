@@ -1,0 +1,182 @@
+//! The accepted stream, below TLS: it ends at once when its connection is cut, and owns its entry in the registry.
+
+use std::{
+    io,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use rustix::net::{Shutdown, connect_unspec, shutdown, sockopt::set_socket_linger};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::{TcpStream, UnixStream},
+};
+use tokio_util::sync::WaitForCancellationFutureOwned;
+
+use crate::connections::{Connection, Entry};
+
+/// A connected socket, shared by the stream that uses it and the registry that may end it.
+#[derive(Clone)]
+pub(crate) enum Socket {
+    /// From the Unix listener.
+    Unix(Arc<UnixStream>),
+    /// From a TCP listener.
+    Tcp(Arc<TcpStream>),
+}
+
+impl Socket {
+    /// Ends the socket now, whoever holds it: TCP sends a reset and discards its queues, a Unix socket is shut both ways.
+    pub(crate) fn reset(&self) {
+        match self {
+            Self::Unix(socket) => {
+                // It fails only where the other end was first.
+                let _ = shutdown(&**socket, Shutdown::Both);
+            }
+            Self::Tcp(socket) => {
+                // Without lingering, a close that follows discards the queue as well.
+                let _ = set_socket_linger(&**socket, Some(Duration::ZERO));
+                // Dissolving the association resets it while descriptors of it are still open (connect(2), AF_UNSPEC).
+                if connect_unspec(&**socket).is_err() {
+                    let _ = shutdown(&**socket, Shutdown::Both);
+                }
+            }
+        }
+    }
+
+    fn poll_read_ready(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self {
+            Self::Unix(socket) => socket.poll_read_ready(context),
+            Self::Tcp(socket) => socket.poll_read_ready(context),
+        }
+    }
+
+    fn poll_write_ready(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self {
+            Self::Unix(socket) => socket.poll_write_ready(context),
+            Self::Tcp(socket) => socket.poll_write_ready(context),
+        }
+    }
+
+    fn try_read(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Unix(socket) => socket.try_read(buffer),
+            Self::Tcp(socket) => socket.try_read(buffer),
+        }
+    }
+
+    fn try_write(&self, slices: &[io::IoSlice<'_>]) -> io::Result<usize> {
+        match self {
+            Self::Unix(socket) => socket.try_write_vectored(slices),
+            Self::Tcp(socket) => socket.try_write_vectored(slices),
+        }
+    }
+
+    fn finish(&self) -> io::Result<()> {
+        let result = match self {
+            Self::Unix(socket) => shutdown(&**socket, Shutdown::Write),
+            Self::Tcp(socket) => shutdown(&**socket, Shutdown::Write),
+        };
+        match result {
+            Err(error) if error == rustix::io::Errno::NOTCONN => Ok(()),
+            result => Ok(result?),
+        }
+    }
+}
+
+/// What TLS and HTTP read from and write to.
+pub(crate) struct Stream {
+    socket: Socket,
+    // Two futures, since one holds one waker, and the two halves of an upgraded stream belong to two tasks.
+    cut_for_reads: Pin<Box<WaitForCancellationFutureOwned>>,
+    cut_for_writes: Pin<Box<WaitForCancellationFutureOwned>>,
+    entry: Entry,
+}
+
+impl Stream {
+    pub(crate) fn new(socket: Socket, entry: Entry) -> Self {
+        let cut = || Box::pin(entry.connection().cut_token().clone().cancelled_owned());
+        Self {
+            cut_for_reads: cut(),
+            cut_for_writes: cut(),
+            socket,
+            entry,
+        }
+    }
+
+    pub(crate) fn connection(&self) -> &Arc<Connection> {
+        self.entry.connection()
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        if !self.connection().is_revoked() {
+            // Others may hold the socket for longer; the other end shall see now that nothing more comes. It fails only where
+            // the other end was first.
+            let _ = self.socket.finish();
+        }
+    }
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.cut_for_reads.as_mut().poll(context).is_ready() {
+            return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+        }
+        loop {
+            ready!(self.socket.poll_read_ready(context))?;
+            match self.socket.try_read(buffer.initialize_unfilled()) {
+                Ok(count) => {
+                    buffer.advance(count);
+                    return Poll::Ready(Ok(()));
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => (),
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.poll_write_vectored(context, &[io::IoSlice::new(bytes)])
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        if self.cut_for_writes.as_mut().poll(context).is_ready() {
+            return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+        }
+        loop {
+            ready!(self.socket.poll_write_ready(context))?;
+            match self.socket.try_write(slices) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => (),
+                result => return Poll::Ready(result),
+            }
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(self.socket.finish())
+    }
+}
+
+#[cfg(test)]
+mod tests;

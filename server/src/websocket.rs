@@ -1,0 +1,240 @@
+//! WebSocket routes: authenticated by header before the upgrade, or by the first frame after it.
+//!
+//! A browser cannot set `Authorization` on a WebSocket, so on TLS its first text frame is the token alone, and until that came
+//! the connection is nobody's (access.md 4).
+
+use std::{future::Future, sync::Arc};
+
+use axum::{
+    RequestPartsExt,
+    extract::{
+        Request, State,
+        ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade},
+    },
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use http::Method;
+use pairing::{Authenticated, Permit, PermitScope, ResourceId};
+use serde::de::DeserializeOwned;
+
+use crate::{
+    access::Access,
+    authenticate::{self, Caller},
+    connections::Connection,
+    error::Failure,
+    extract::Query,
+    limits::{CLOSE_FRAME, FIRST_FRAME, MESSAGE},
+    peer::Peer,
+    router::{On, RouteInfo, Routes},
+};
+
+/// The close codes of the product's WebSockets (RFC 6455 section 7.4.2 leaves 4000 and up to applications).
+pub mod close {
+    /// The daemon ends or restarts (registered as "service restart").
+    pub const RESTARTING: u16 = 1012;
+    /// Revoked, expired, or never authenticated.
+    pub const UNAUTHENTICATED: u16 = 4401;
+    /// The principal may not do this, or not any more.
+    pub const NOT_PERMITTED: u16 = 4403;
+    /// What the stream was about is gone.
+    pub const GONE: u16 = 4404;
+    /// There are too many.
+    pub const TOO_MANY: u16 = 4429;
+}
+
+/// An open WebSocket whose principal has the route's scope.
+pub struct Upgraded<S, Q, D> {
+    /// What the handlers of the list work on.
+    pub app: D,
+    /// The proof that the principal may.
+    pub permit: Permit<S>,
+    /// The query of the request.
+    pub query: Q,
+    /// The WebSocket; a handler sends nothing on it once [`Connection::revoked`] completes but one close frame.
+    pub socket: WebSocket,
+    /// The accepted stream below, with its `revoked` and `ending`.
+    pub connection: Arc<Connection>,
+    /// Whether the token came in the first frame, as from a page.
+    pub is_browser: bool,
+}
+
+impl<S: PermitScope, Q, D> Upgraded<S, Q, D> {
+    /// Who is at the other end, for permits of further scopes.
+    pub fn authenticated(&self) -> &Authenticated {
+        self.permit.authenticated()
+    }
+}
+
+/// Sends a close frame and waits no longer for it than a revocation would.
+pub async fn close(socket: &mut WebSocket, code: u16, reason: &'static str) {
+    let frame = Message::Close(Some(CloseFrame {
+        code,
+        reason: reason.into(),
+    }));
+    // A peer that does not read misses the frame; its stream ends all the same.
+    let _ = tokio::time::timeout(CLOSE_FRAME, socket.send(frame)).await;
+}
+
+impl<D: Clone + Send + Sync + 'static> Routes<D> {
+    /// Adds a WebSocket that demands the scope `S`; `resource` as for [`Routes::route`]. A query that is no `Q` is refused
+    /// before the upgrade.
+    pub fn websocket<S, Q, H, F>(self, path: &'static str, resource: Option<&'static str>, handler: H) -> Self
+    where
+        S: PermitScope + Send + 'static,
+        Q: DeserializeOwned + Send + 'static,
+        H: Fn(Upgraded<S, Q, D>) -> F + Clone + Send + Sync + 'static,
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let info = RouteInfo {
+            method: Method::GET,
+            path,
+            scope: S::SCOPE,
+            resource,
+            is_websocket: true,
+        };
+        self.row(
+            info,
+            Box::new(move |access, app| {
+                let route = Route {
+                    access: Arc::clone(access),
+                    app,
+                    resource,
+                    handler,
+                };
+                get(upgrade::<S, Q, D, H, F>).with_state(route)
+            }),
+        )
+    }
+}
+
+#[derive(Clone)]
+struct Route<D, H> {
+    access: Arc<Access>,
+    app: D,
+    resource: Option<&'static str>,
+    handler: H,
+}
+
+/// What a WebSocket is about, before and after the upgrade.
+struct Wish<D, H> {
+    route: Route<D, H>,
+    connection: Arc<Connection>,
+    resource: Option<ResourceId>,
+}
+
+async fn upgrade<S, Q, D, H, F>(
+    State(route): State<Route<D, H>>,
+    request: Request,
+) -> Result<Response, Failure>
+where
+    S: PermitScope + Send + 'static,
+    Q: DeserializeOwned + Send + 'static,
+    D: Clone + Send + Sync + 'static,
+    H: Fn(Upgraded<S, Q, D>) -> F + Clone + Send + Sync + 'static,
+    F: Future<Output = ()> + Send + 'static,
+{
+    let (mut parts, _) = request.into_parts();
+    let On(connection) = parts.extract().await?;
+    let resource = match route.resource {
+        Some(name) => Some(authenticate::resource(&mut parts, name).await?),
+        None => None,
+    };
+    let wish = Wish {
+        route,
+        connection,
+        resource,
+    };
+    let permit = match authenticate::shows_something(wish.connection.peer(), &parts.headers) {
+        true => {
+            let Caller { authenticated, .. } = authenticate::caller(&wish.route.access, &mut parts).await?;
+            Some(wish.permit::<S>(&authenticated)?)
+        }
+        false => None,
+    };
+    let Query(query) = parts.extract().await?;
+    let upgrade: WebSocketUpgrade = parts.extract().await.map_err(|_| Failure::UpgradeRequired)?;
+    let upgrade = upgrade.max_message_size(MESSAGE).max_frame_size(MESSAGE);
+    wish.connection.set_upgraded();
+    Ok(upgrade
+        .on_upgrade(move |socket| run(wish, permit, query, socket))
+        .into_response())
+}
+
+async fn run<S, Q, D, H, F>(wish: Wish<D, H>, permit: Option<Permit<S>>, query: Q, mut socket: WebSocket)
+where
+    S: PermitScope + Send + 'static,
+    D: Clone,
+    H: Fn(Upgraded<S, Q, D>) -> F,
+    F: Future<Output = ()>,
+{
+    let is_browser = permit.is_none();
+    let permit = match permit {
+        Some(permit) => permit,
+        None => match wish.first_frame::<S>(&mut socket).await {
+            Ok(permit) => permit,
+            Err(failure) => {
+                if wish.connection.is_ending() {
+                    return close(&mut socket, close::RESTARTING, "restarting").await;
+                }
+                tracing::debug!(peer = %wish.connection.peer(), %failure, "refused a WebSocket");
+                return close(&mut socket, code_of(&failure), failure.code()).await;
+            }
+        },
+    };
+    let Wish {
+        route: Route { app, handler, .. },
+        connection,
+        ..
+    } = wish;
+    handler(Upgraded {
+        app,
+        permit,
+        query,
+        socket,
+        connection,
+        is_browser,
+    })
+    .await;
+}
+
+impl<D, H> Wish<D, H> {
+    /// Reads the token that a browser sends as its first frame, and authenticates by it.
+    async fn first_frame<S: PermitScope>(&self, socket: &mut WebSocket) -> Result<Permit<S>, Failure> {
+        let limit = self.route.access.config.limits.first_frame;
+        let frame = tokio::select! {
+            biased;
+            () = self.connection.ending() => return Err(Failure::Ended),
+            frame = tokio::time::timeout(limit, socket.recv()) => frame,
+        };
+        let Ok(Some(Ok(Message::Text(token)))) = frame else {
+            return Err(Failure::Unauthenticated);
+        };
+        let Peer::Remote(peer) = self.connection.peer() else {
+            return Err(Failure::Unauthenticated);
+        };
+        if token.len() > FIRST_FRAME {
+            return Err(pairing::MalformedToken::Body.into());
+        }
+        self.permit(&authenticate::device(&self.route.access, &token, peer)?)
+    }
+
+    fn permit<S: PermitScope>(&self, authenticated: &Authenticated) -> Result<Permit<S>, Failure> {
+        self.route
+            .access
+            .connections()
+            .bind(&self.connection, authenticated)?;
+        Ok(authenticated.permit(self.resource.clone())?)
+    }
+}
+
+fn code_of(failure: &Failure) -> u16 {
+    match failure {
+        Failure::TooManyConnections => close::TOO_MANY,
+        failure if failure.is_about_credentials() => close::UNAUTHENTICATED,
+        _ => close::NOT_PERMITTED,
+    }
+}
+
+#[cfg(test)]
+mod tests;
