@@ -14,6 +14,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::get,
 };
+use futures_util::SinkExt;
 use http::Method;
 use pairing::{Authenticated, Permit, PermitScope, ResourceId};
 use serde::de::DeserializeOwned;
@@ -72,8 +73,14 @@ pub async fn close(socket: &mut WebSocket, code: u16, reason: &'static str) {
         code,
         reason: reason.into(),
     }));
+    let attempt = async {
+        // To a peer that closed first only the answer to its frame goes out, which waits to be flushed.
+        if socket.send(frame).await.is_err() {
+            let _ = socket.flush().await;
+        }
+    };
     // A peer that does not read misses the frame; its stream ends all the same.
-    let _ = tokio::time::timeout(CLOSE_FRAME, socket.send(frame)).await;
+    let _ = tokio::time::timeout(CLOSE_FRAME, attempt).await;
 }
 
 impl<D: Clone + Send + Sync + 'static> Routes<D> {

@@ -1,0 +1,34 @@
+//! Terminal sessions: PTY, output ring, screen, snapshots and attachments.
+//!
+//! A [`Session`] is a program on a PTY, the output it wrote since it began (a bounded ring of it), and the
+//! screen that this output draws. It lives with nobody attached; an [`Attachment`] is a cursor into its output
+//! and costs nothing while it stands still; a [`Writer`] types into it as long as its [`Gate`] lets it.
+//!
+//! This crate knows no HTTP, no device and no permission: what may be done is decided above it, and reaches it
+//! as a [`Gate`] only. Widths of characters are those of alacritty_terminal (the `unicode-width` tables), for
+//! everybody who watches.
+
+mod attachment;
+mod descriptor;
+mod gate;
+mod id;
+mod offset;
+mod process;
+mod pty;
+mod ring;
+mod scanner;
+mod screen;
+mod session;
+mod size;
+mod snapshot;
+mod spawn;
+
+pub use attachment::{Acks, Attachment, Mode, Start, Update};
+pub use gate::Gate;
+pub use id::{ParseSessionIdError, SessionId};
+pub use offset::Offset;
+pub use process::Exit;
+pub use screen::{Screen, Snapshot, screen};
+pub use session::{Changes, InputError, Options, Session, SessionState, Writer};
+pub use size::Size;
+pub use spawn::{Command, DescriptorLimit, SpawnError, program_environment};

@@ -1,0 +1,334 @@
+//! The session: one program on a PTY, what it wrote, and who follows it.
+
+use std::fmt;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::sync::{Notify, mpsc, watch};
+
+use crate::attachment::{Attachment, Drawn, Mode, Start};
+use crate::descriptor;
+use crate::offset::Offset;
+use crate::process::{Exit, Program, Tree};
+use crate::pty;
+use crate::ring::Ring;
+use crate::screen::{AlacrittyScreen, Screen, Snapshot};
+use crate::size::Size;
+use crate::spawn::{self, Command, SpawnError};
+
+mod draw;
+mod reader;
+mod run;
+mod writer;
+
+pub use writer::{InputError, Writer};
+
+/// A running or ended program with its output and its screen. A clone is another handle on the same session;
+/// the session goes on when the last handle is dropped, until its program ends.
+#[derive(Clone, Debug)]
+pub struct Session {
+    shared: Arc<Shared>,
+}
+
+/// What a session may use.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// Bytes of output kept in memory. What the screen has not drawn yet is kept beyond it (at most 2 MiB).
+    pub scrollback_memory: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            scrollback_memory: 2 * 1024 * 1024,
+        }
+    }
+}
+
+/// How a session stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionState {
+    /// The program was started and not yet seen to end.
+    Running,
+    /// The program ended, and every byte it wrote before is in the session.
+    Exited(Exit),
+}
+
+impl SessionState {
+    /// How the program ended, if it did.
+    #[must_use]
+    pub fn exit(self) -> Option<Exit> {
+        match self {
+            Self::Running => None,
+            Self::Exited(exit) => Some(exit),
+        }
+    }
+}
+
+impl Session {
+    /// Starts a program on a terminal of its own. Must be called on a tokio runtime with time and IO.
+    ///
+    /// # Errors
+    /// When the working directory or the program does not exist or may not be used, said by name, or when the
+    /// system has no process or terminal left. Nothing is running then.
+    pub async fn spawn(command: Command, options: Options) -> Result<Self, SpawnError> {
+        let size = command.size;
+        let program = tokio::task::spawn_blocking(move || spawn::launch(&command))
+            .await
+            .map_err(|error| SpawnError::System {
+                what: "start a thread for the program",
+                source: error.into(),
+            })??;
+        Self::adopt(program, size, options).map_err(|source| SpawnError::System {
+            what: "watch the program",
+            source,
+        })
+    }
+
+    /// Takes over a program that somebody started: its PTY's master and the news of its end.
+    fn adopt(program: Program, size: Size, options: Options) -> std::io::Result<Self> {
+        let Program { master, child, tree } = program;
+        let reader = descriptor::watch(master.try_clone()?, Interest::READABLE)?;
+        let control = Arc::new(descriptor::watch(master, Interest::WRITABLE)?);
+        let (input, queue) = mpsc::channel(writer::QUEUE);
+        let drawn = Drawn {
+            seen: Offset::START,
+            ground: Offset::START,
+            sizes: 0,
+        };
+        let shared = Arc::new(Shared {
+            ring: Mutex::new(Ring::new(size, options.scrollback_memory)),
+            screen: Mutex::new(Box::new(AlacrittyScreen::new(size))),
+            output: watch::Sender::new(()),
+            drawn: watch::Sender::new(drawn),
+            state: watch::Sender::new(SessionState::Running),
+            control: Mutex::new(Some(Arc::clone(&control))),
+            input,
+            replies: Mutex::new(Vec::new()),
+            replied: Notify::new(),
+            tree,
+            began: Instant::now(),
+        });
+        tokio::spawn(draw::draw(Arc::clone(&shared)));
+        tokio::spawn(run::run(Arc::clone(&shared), reader, control, queue, child));
+        Ok(Self { shared })
+    }
+
+    /// Follows the session.
+    #[must_use]
+    pub fn attach(&self, mode: Mode, start: Start) -> Attachment {
+        Attachment::new(Arc::clone(&self.shared), mode, start)
+    }
+
+    /// Somebody who types. Input that the gate refuses when its turn comes is dropped.
+    #[must_use]
+    pub fn writer(&self, gate: Arc<dyn crate::Gate>) -> Writer {
+        Writer::new(Arc::clone(&self.shared), gate)
+    }
+
+    /// Gives the terminal another size and tells the program (SIGWINCH). Returns whether it had another one
+    /// and the program was there to be told.
+    pub fn resize(&self, size: Size) -> bool {
+        let control = lock(&self.shared.control);
+        let Some(master) = control.as_ref() else {
+            return false;
+        };
+        {
+            let mut ring = self.shared.ring();
+            if ring.size() == size {
+                return false;
+            }
+            // Recorded first: what the program writes because of it stands behind it.
+            ring.resize(size, self.shared.time_ms());
+        }
+        if let Err(error) = pty::resize(master.get_ref(), size) {
+            tracing::warn!(%error, "the terminal did not take its new size");
+        }
+        self.shared.output.send_replace(());
+        true
+    }
+
+    /// The terminal's size.
+    #[must_use]
+    pub fn size(&self) -> Size {
+        self.shared.ring().size()
+    }
+
+    /// The offset of the next byte that the program will write.
+    #[must_use]
+    pub fn end(&self) -> Offset {
+        self.shared.ring().end()
+    }
+
+    /// When the program last wrote anything, in milliseconds since the session began; none if it never did.
+    #[must_use]
+    pub fn last_output_ms(&self) -> Option<u64> {
+        self.shared.ring().last_output_ms()
+    }
+
+    /// The oldest offset that an attachment can start from.
+    #[must_use]
+    pub fn start(&self) -> Offset {
+        self.shared.ring().start()
+    }
+
+    /// The program's process, whose id is also that of its group and of its terminal session.
+    #[must_use]
+    pub fn process_id(&self) -> u32 {
+        self.shared.tree.leader()
+    }
+
+    /// Running or exited, now and at each change.
+    #[must_use]
+    pub fn state(&self) -> watch::Receiver<SessionState> {
+        self.shared.state.subscribe()
+    }
+
+    /// Tells when the screen may look different: its title, its last line.
+    #[must_use]
+    pub fn changes(&self) -> Changes {
+        Changes {
+            drawn: self.shared.drawn.subscribe(),
+        }
+    }
+
+    /// The title that the program gave its terminal; empty if none.
+    #[must_use]
+    pub fn title(&self) -> String {
+        self.shared.screen().title().to_owned()
+    }
+
+    /// The lowest line on the screen that is not blank, without blanks at its end.
+    #[must_use]
+    pub fn last_line(&self) -> String {
+        self.shared
+            .screen()
+            .text_lines()
+            .into_iter()
+            .rev()
+            .find(|line| !line.is_empty())
+            .unwrap_or_default()
+    }
+
+    /// The visible screen as text, a line per row, without blanks at the ends.
+    #[must_use]
+    pub fn text_lines(&self) -> Vec<String> {
+        self.shared.screen().text_lines()
+    }
+
+    /// A repaint of the screen's upper left part for a terminal of another size; see [`Screen::draw`].
+    #[must_use]
+    pub fn draw(&self, size: Size) -> Vec<u8> {
+        self.shared.screen().draw(size)
+    }
+
+    /// The screen as it is now.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        self.shared.snapshot().0
+    }
+
+    /// Ends the program and what it started: SIGHUP and SIGTERM, SIGKILL to what is left after 5 s. Returns
+    /// when all of it is gone and, where the program still ran, its end is published; going on whether or not
+    /// the future is polled to its end.
+    ///
+    /// What it started is known by its process group, its terminal session and its parents. A process that
+    /// left all three before (`setsid` and a dead parent) is not found: no subreaper holds it yet.
+    pub async fn stop(&self) {
+        let shared = Arc::clone(&self.shared);
+        let stopping = tokio::spawn(async move {
+            shared.tree.stop().await;
+            let _ = shared
+                .state
+                .subscribe()
+                .wait_for(|state| state.exit().is_some())
+                .await;
+        });
+        if let Err(error) = stopping.await {
+            tracing::error!(%error, "stopping a session failed");
+        }
+    }
+}
+
+/// Wakes when a session's screen was drawn on. Several changes between two calls are one.
+#[derive(Debug, Clone)]
+pub struct Changes {
+    drawn: watch::Receiver<Drawn>,
+}
+
+impl Changes {
+    /// Waits for the next change. Never returns when the session is gone. Cancel safe.
+    pub async fn changed(&mut self) {
+        if self.drawn.changed().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+/// What a session's tasks and handles share. No lock is held across an await, and `ring` is never locked while
+/// `screen` is waited for.
+pub(crate) struct Shared {
+    ring: Mutex<Ring>,
+    screen: Mutex<Box<dyn Screen>>,
+    /// Wakes who waits for a record.
+    pub(crate) output: watch::Sender<()>,
+    pub(crate) drawn: watch::Sender<Drawn>,
+    pub(crate) state: watch::Sender<SessionState>,
+    /// The master's writing side; gone once the program has ended.
+    control: Mutex<Option<Arc<AsyncFd<OwnedFd>>>>,
+    input: mpsc::Sender<writer::Chunk>,
+    /// Answers of the screen to the program's queries, not yet written.
+    replies: Mutex<Vec<u8>>,
+    replied: Notify,
+    tree: Tree,
+    began: Instant,
+}
+
+impl Shared {
+    pub(crate) fn ring(&self) -> MutexGuard<'_, Ring> {
+        lock(&self.ring)
+    }
+
+    fn screen(&self) -> MutexGuard<'_, Box<dyn Screen>> {
+        lock(&self.screen)
+    }
+
+    /// The screen as it is now and how many size changes are in it.
+    pub(crate) fn snapshot(&self) -> (Snapshot, u64) {
+        let mut screen = self.screen();
+        // Published under the screen's lock, so it belongs to what the screen shows.
+        let Drawn { ground, sizes, .. } = *self.drawn.borrow();
+        (
+            Snapshot {
+                ground,
+                size: screen.size(),
+                bytes: screen.snapshot(),
+            },
+            sizes,
+        )
+    }
+
+    /// Milliseconds since the session began.
+    fn time_ms(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session")
+            .field("process_id", &self.tree.leader())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A task that panicked leaves no half-made state behind any of these locks: each section is a few assignments.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,179 @@
+//! Reading: from the PTY into the ring, as fast as the screen can follow.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::io::Errno;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::time::{Instant, timeout_at};
+
+use super::Shared;
+use crate::descriptor;
+use crate::process::{Child, Ended};
+
+/// Reads until the program has ended and what it wrote is in the ring. A background process that keeps the
+/// terminal open is read until it pauses for 20 ms, at most 200 ms.
+pub(super) async fn read(shared: &Arc<Shared>, master: AsyncFd<OwnedFd>, child: Child) -> io::Result<Ended> {
+    let mut ended = pin!(child.ended());
+    let mut master = Master::new(master);
+    let ended = loop {
+        tokio::select! {
+            ended = &mut ended => break ended,
+            () = master.turn(shared) => {}
+        }
+    };
+    drain(shared, &mut master).await;
+    ended
+}
+
+/// Reads what is left when the program has ended.
+async fn drain(shared: &Shared, master: &mut Master) {
+    let deadline = Instant::now() + MAX_DRAIN;
+    let mut taken = 0;
+    let mut paused = false;
+    loop {
+        match read_some(master.terminal.get_ref(), shared) {
+            Outcome::Read(bytes) => {
+                taken += bytes;
+                paused = false;
+                // The terminal holds less, so what the program wrote is taken; the rest is somebody else's.
+                if taken > MAX_BUFFERED && Instant::now() >= deadline {
+                    return;
+                }
+                tokio::task::yield_now().await;
+            }
+            Outcome::Empty if !paused && Instant::now() < deadline => {
+                taken = taken.max(MAX_BUFFERED + 1);
+                let pause = (Instant::now() + MAX_PAUSE).min(deadline);
+                paused = timeout_at(pause, master.readable()).await.is_err();
+            }
+            Outcome::Empty | Outcome::Closed => return,
+        }
+    }
+}
+
+/// The reading side of a terminal.
+struct Master {
+    terminal: AsyncFd<OwnedFd>,
+    /// No process had the terminal open at some time since it was registered, and its readiness says so for
+    /// ever, also when one opens it again (`/dev/tty`).
+    was_closed: bool,
+    /// How long to wait before a closed terminal is tried again.
+    retry: Duration,
+}
+
+impl Master {
+    fn new(terminal: AsyncFd<OwnedFd>) -> Self {
+        Self {
+            terminal,
+            was_closed: false,
+            retry: FIRST_RETRY,
+        }
+    }
+
+    /// Waits for output and takes some. Cancel safe: output is taken and recorded without a wait between.
+    async fn turn(&mut self, shared: &Shared) {
+        wait_for_screen(shared).await;
+        match read_some(self.terminal.get_ref(), shared) {
+            Outcome::Read(_) => {
+                self.retry = FIRST_RETRY;
+                // Other sessions and their viewers are on the same thread.
+                tokio::task::yield_now().await;
+            }
+            Outcome::Empty if !self.was_closed => self.readable().await,
+            Outcome::Empty | Outcome::Closed => self.register_anew().await,
+        }
+    }
+
+    /// Waits until there may be something to read; for ever, once the readiness is of no use.
+    async fn readable(&mut self) {
+        if !self.was_closed
+            && let Ok(mut ready) = self.terminal.readable().await
+        {
+            self.was_closed = ready.ready().is_read_closed();
+            ready.clear_ready();
+            return;
+        }
+        std::future::pending::<()>().await;
+    }
+
+    /// Waits a while and asks for readiness anew.
+    async fn register_anew(&mut self) {
+        tokio::time::sleep(self.retry).await;
+        self.retry = (self.retry * 2).min(LAST_RETRY);
+        let copy = self.terminal.get_ref().try_clone();
+        if let Ok(fresh) = copy.and_then(|copy| descriptor::watch(copy, Interest::READABLE)) {
+            self.terminal = fresh;
+            self.was_closed = false;
+        }
+    }
+}
+
+/// Waits while the screen is too far behind.
+async fn wait_for_screen(shared: &Shared) {
+    let end = shared.ring().end();
+    if end.since(shared.drawn.borrow().seen) < MAX_BEHIND {
+        return;
+    }
+    // The sender lives in `shared`.
+    let _ = shared
+        .drawn
+        .subscribe()
+        .wait_for(|drawn| end.since(drawn.seen) < MAX_BEHIND)
+        .await;
+}
+
+enum Outcome {
+    Read(usize),
+    /// Nothing now.
+    Empty,
+    /// No process has the terminal open.
+    Closed,
+}
+
+/// Takes up to [`MAX_TURN`] bytes into the ring, without waiting.
+fn read_some(terminal: &OwnedFd, shared: &Shared) -> Outcome {
+    let mut buffer = [0; READ_SIZE];
+    let mut taken = 0;
+    let mut outcome = Outcome::Empty;
+    while taken < MAX_TURN {
+        match rustix::io::read(terminal.as_fd(), &mut buffer) {
+            Ok(0) | Err(Errno::IO) => {
+                outcome = Outcome::Closed;
+                break;
+            }
+            Ok(length) => {
+                let needed = shared.drawn.borrow().ground;
+                shared.ring().append(&buffer[..length], shared.time_ms(), needed);
+                taken += length;
+            }
+            Err(Errno::INTR) => {}
+            Err(_would_block) => break,
+        }
+    }
+    if taken == 0 {
+        return outcome;
+    }
+    shared.output.send_replace(());
+    Outcome::Read(taken)
+}
+
+/// Bytes; the most that one read of a terminal returns.
+const READ_SIZE: usize = 4 * 1024;
+/// Bytes taken before others get their turn.
+const MAX_TURN: usize = 64 * 1024;
+/// Bytes that the screen may be behind before reading waits for it.
+const MAX_BEHIND: u64 = 1024 * 1024;
+/// Bytes, more than a terminal can hold unread.
+const MAX_BUFFERED: usize = 256 * 1024;
+/// A pause this long after the program's end is the end of the output.
+const MAX_PAUSE: Duration = Duration::from_millis(20);
+/// The output is not read longer after the program's end.
+const MAX_DRAIN: Duration = Duration::from_millis(200);
+/// Waits for a terminal that nobody has open, doubled each time.
+const FIRST_RETRY: Duration = Duration::from_millis(50);
+const LAST_RETRY: Duration = Duration::from_secs(1);
