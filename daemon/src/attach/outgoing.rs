@@ -1,0 +1,98 @@
+//! What a client is sent.
+
+use axum::extract::ws::{Message, WebSocket};
+use futures_util::{SinkExt, stream::SplitSink};
+use protocol::attach::{ClaimChange, Hello, ServerMessage};
+use terminal::{Attachment, Offset, Size, Update};
+
+use super::{End, LEFT};
+use crate::sessions::{Claimant, Handle, Holder, wire_exit, wire_size};
+
+pub(super) struct Outgoing<'a> {
+    pub(super) sink: &'a mut SplitSink<WebSocket, Message>,
+    pub(super) handle: &'a Handle,
+    pub(super) attachment: Attachment,
+    pub(super) claimant: Option<&'a Claimant>,
+}
+
+impl Outgoing<'_> {
+    /// Sends what the session says until the client is gone. After the exit nothing more comes, and the client may stay: its
+    /// screen is still right.
+    pub(super) async fn run(mut self, hello: Hello) -> End {
+        let size = Size::new(hello.size.columns, hello.size.rows);
+        let mut claim = self.handle.claim().watch();
+        let mut sent = self.send(&ServerMessage::Hello(hello)).await;
+        let mut size = size;
+        let mut is_over = false;
+        while sent {
+            let message = tokio::select! {
+                update = self.attachment.next(), if !is_over => match update {
+                    Some(update) => match message_of(update, &mut size, &self.change(&claim.borrow())) {
+                        Some(message) => message,
+                        None => continue,
+                    },
+                    None => {
+                        is_over = true;
+                        continue;
+                    }
+                },
+                Ok(()) = claim.changed() => {
+                    let change = self.change(&claim.borrow_and_update());
+                    size_message(self.attachment.offset(), size, change)
+                }
+            };
+            sent = self.send(&message).await;
+        }
+        LEFT
+    }
+
+    async fn send(&mut self, message: &ServerMessage) -> bool {
+        self.sink
+            .send(Message::Binary(message.encode().into()))
+            .await
+            .is_ok()
+    }
+
+    fn change(&self, holder: &Holder) -> ClaimChange {
+        let (holds, taken_from) = self
+            .claimant
+            .map_or((false, false), |claimant| claimant.stands(holder));
+        ClaimChange {
+            holder: holds,
+            taken_from,
+            by: holder.by.clone(),
+        }
+    }
+}
+
+fn message_of(update: Update, size: &mut Size, change: &ClaimChange) -> Option<ServerMessage> {
+    Some(match update {
+        Update::Snapshot(snapshot) => {
+            *size = snapshot.size;
+            ServerMessage::Snapshot {
+                ground: snapshot.ground.0,
+                size: wire_size(snapshot.size),
+                bytes: snapshot.bytes,
+            }
+        }
+        Update::Output { offset, bytes } => ServerMessage::Output {
+            offset: offset.0,
+            bytes,
+        },
+        Update::Size { offset, size: new } => {
+            *size = new;
+            size_message(offset, new, change.clone())
+        }
+        // The next output's offset says where the gap ends.
+        Update::Truncated { .. } => return None,
+        Update::Exit(exit) => ServerMessage::Exit(wire_exit(exit)),
+    })
+}
+
+fn size_message(offset: Offset, size: Size, claim: ClaimChange) -> ServerMessage {
+    ServerMessage::Size {
+        offset: offset.0,
+        size: wire_size(size),
+        claim,
+    }
+}

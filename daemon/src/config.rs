@@ -1,0 +1,145 @@
+//! The configuration: flag, then environment, then file, then default.
+
+mod keys;
+mod layers;
+mod values;
+
+use std::{net::SocketAddr, path::Path, time::Duration};
+
+pub use layers::{Layers, Source};
+use pairing::Role;
+
+/// A valid configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// `listen.tls`: the addresses of the TLS listeners.
+    pub tls: Vec<SocketAddr>,
+    /// `listen.names`: further host names that a browser may use.
+    pub names: Vec<String>,
+    /// `limits.unauthenticated`: streams that have not authenticated.
+    pub unauthenticated: usize,
+    /// `limits.per_principal`: connections of one principal.
+    pub per_principal: usize,
+    /// `limits.connections`: connections in all.
+    pub connections: usize,
+    /// `pairing.max_pending`: requests that wait without an offer.
+    pub max_pending: usize,
+    /// `pairing.request_ttl`.
+    pub request_ttl: Duration,
+    /// `pairing.offer_ttl`.
+    pub offer_ttl: Duration,
+    /// `pairing.default_role`.
+    pub default_role: Role,
+    /// `pairing.idle_expiry`: a device not seen for so long expires.
+    pub idle_expiry: Duration,
+    /// `sessions.max`: live sessions.
+    pub max_sessions: usize,
+    /// `sessions.scrollback_memory`: bytes of output kept for each session.
+    pub scrollback_memory: usize,
+    /// `sessions.default_size`: columns and rows.
+    pub default_size: (u16, u16),
+}
+
+/// A configuration that cannot be used: the daemon exits with 64 before any socket exists.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// The file is there and cannot be read.
+    #[error("the configuration file {path} cannot be read: {why}")]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// The system's words.
+        why: String,
+    },
+    /// The file is not TOML.
+    #[error("the configuration file {path} is not valid TOML: {why}")]
+    Syntax {
+        /// The file.
+        path: String,
+        /// What is wrong, and where.
+        why: String,
+    },
+    /// A key that does not exist.
+    #[error("{place} sets `{key}`, which is not a key; the nearest is `{nearest}`")]
+    UnknownKey {
+        /// The file or the environment.
+        place: String,
+        /// The key as written.
+        key: String,
+        /// The known key that looks most like it.
+        nearest: String,
+    },
+    /// A value that the key does not take.
+    #[error("{place} sets `{key}` to {value}: {why}")]
+    BadValue {
+        /// The flag, variable or file.
+        place: String,
+        /// The key.
+        key: String,
+        /// The value as written.
+        value: String,
+        /// What the key takes.
+        why: String,
+    },
+}
+
+impl ConfigError {
+    /// What to do now.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Unreadable { path, .. } => format!("make {path} readable for you, or remove it"),
+            Self::Syntax { path, .. } => format!("mend {path}; `transom config show` prints every key"),
+            Self::UnknownKey { nearest, .. } => format!("did you mean `{nearest}`?"),
+            Self::BadValue { .. } => {
+                "`transom config show` prints every key with a value that it takes".to_owned()
+            }
+        }
+    }
+}
+
+impl Config {
+    /// Reads all layers: `flags` are dotted keys with values as the environment would write them.
+    ///
+    /// # Errors
+    /// [`ConfigError`] at the first thing that is wrong; nothing is guessed.
+    pub fn load(file: &Path, flags: &[(&str, String)]) -> Result<(Self, Layers), ConfigError> {
+        let layers = Layers::read(file, std::env::vars(), flags)?;
+        Ok((Self::from_layers(&layers)?, layers))
+    }
+
+    fn from_layers(layers: &Layers) -> Result<Self, ConfigError> {
+        let config = Self {
+            tls: layers.parse("listen.tls", values::addresses)?,
+            names: layers.parse("listen.names", values::names)?,
+            unauthenticated: layers.parse("limits.unauthenticated", values::count)?,
+            per_principal: layers.parse("limits.per_principal", values::count)?,
+            connections: layers.parse("limits.connections", values::count)?,
+            max_pending: layers.parse("pairing.max_pending", values::count)?,
+            request_ttl: layers.parse("pairing.request_ttl", values::duration)?,
+            offer_ttl: layers.parse("pairing.offer_ttl", values::duration)?,
+            default_role: layers.parse("pairing.default_role", values::role)?,
+            idle_expiry: layers.parse("pairing.idle_expiry", values::duration)?,
+            max_sessions: layers.parse("sessions.max", values::count)?,
+            scrollback_memory: layers.parse("sessions.scrollback_memory", values::scrollback)?,
+            default_size: layers.parse("sessions.default_size", values::size)?,
+        };
+        let any = layers.parse("listen.dangerous_allow_any_interface", values::flag)?;
+        if let Some(open) = config
+            .tls
+            .iter()
+            .find(|address| !any && !address.ip().is_loopback())
+        {
+            return Err(layers.bad_value(
+                "listen.tls",
+                &format!(
+                    "{open} is not a loopback address; a listener that the whole network reaches needs \
+                     listen.dangerous_allow_any_interface = true"
+                ),
+            ));
+        }
+        Ok(config)
+    }
+}
+
+#[cfg(test)]
+mod tests;

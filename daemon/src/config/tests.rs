@@ -1,0 +1,96 @@
+use std::{fs, path::Path, time::Duration};
+
+use super::{Config, ConfigError, Layers, Source};
+
+fn read(
+    file: &str,
+    environment: &[(&str, &str)],
+    flags: &[(&str, String)],
+) -> Result<(Config, Layers), ConfigError> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("config.toml");
+    fs::write(&path, file).unwrap();
+    let environment = environment
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let layers = Layers::read(&path, environment, flags)?;
+    Ok((Config::from_layers(&layers)?, layers))
+}
+
+#[test]
+fn without_a_file_the_defaults_hold() {
+    let layers = Layers::read(Path::new("/nonexistent"), std::iter::empty(), &[]).unwrap();
+    let config = Config::from_layers(&layers).unwrap();
+    assert_eq!(config.tls, ["127.0.0.1:7443".parse().unwrap()]);
+    assert_eq!(config.offer_ttl, Duration::from_secs(300));
+    assert_eq!(config.scrollback_memory, 2 << 20);
+    assert_eq!(config.default_size, (100, 30));
+}
+
+#[test]
+fn flag_stands_before_environment_before_file() {
+    let file = "[listen]\ntls = [\"127.0.0.1:1\"]\nnames = [\"desk.example\"]\n[sessions]\nmax = 3\n";
+    let environment = [
+        ("TRANSOM_LISTEN_TLS", "127.0.0.1:2,[::1]:2"),
+        ("TRANSOM_SESSIONS_MAX", "4"),
+    ];
+    let (config, layers) = read(file, &environment, &[("listen.tls", "127.0.0.1:3".to_owned())]).unwrap();
+    assert_eq!(config.tls, ["127.0.0.1:3".parse().unwrap()]);
+    assert_eq!(config.max_sessions, 4);
+    assert_eq!(config.names, ["desk.example"]);
+    let source = |key| {
+        layers
+            .entries()
+            .find(|(name, ..)| *name == key)
+            .unwrap()
+            .2
+            .clone()
+    };
+    assert_eq!(source("listen.tls"), Source::Flag);
+    assert_eq!(
+        source("sessions.max"),
+        Source::Environment("TRANSOM_SESSIONS_MAX".to_owned())
+    );
+    assert!(matches!(source("listen.names"), Source::File(_)));
+    assert_eq!(source("pairing.offer_ttl"), Source::Default);
+}
+
+#[test]
+fn an_unknown_key_names_the_nearest_one() {
+    let error = read("[pairing]\noffer_tll = \"5m\"", &[], &[]).unwrap_err();
+    assert_eq!(error.hint(), "did you mean `pairing.offer_ttl`?");
+    let error = read("", &[("TRANSOM_SESSION_MAX", "4")], &[]).unwrap_err();
+    assert_eq!(error.hint(), "did you mean `TRANSOM_SESSIONS_MAX`?");
+}
+
+#[test]
+fn a_bad_value_says_what_the_key_takes() {
+    for (file, wants) in [
+        ("[listen]\ntls = [\"localhost\"]", "127.0.0.1:7443"),
+        (
+            "[listen]\ntls = [\"0.0.0.0:7443\"]",
+            "dangerous_allow_any_interface",
+        ),
+        ("[listen]\nnames = [\"https://desk\"]", "host name"),
+        ("[sessions]\nmax = 0", "above 0"),
+        ("[sessions]\nscrollback_memory = \"2MB\"", "64KiB"),
+        ("[sessions]\ndefault_size = [0, 30]", "1 to 1000"),
+        ("[pairing]\noffer_ttl = 300", "duration"),
+        ("[pairing]\ndefault_role = \"admin\"", "operator"),
+    ] {
+        let error = read(file, &[], &[]).unwrap_err();
+        assert!(error.to_string().contains(wants), "{file}: {error}");
+    }
+}
+
+#[test]
+fn a_file_that_is_no_toml_is_said_with_its_place() {
+    let error = read("[listen\n", &[], &[]).unwrap_err();
+    assert!(matches!(error, ConfigError::Syntax { .. }), "{error}");
+}
+
+#[test]
+fn any_interface_is_taken_where_it_is_asked_for() {
+    let file = "[listen]\ntls = [\"0.0.0.0:0\"]\ndangerous_allow_any_interface = true";
+    assert!(read(file, &[], &[]).is_ok());
+}

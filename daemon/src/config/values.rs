@@ -1,0 +1,137 @@
+//! What each kind of value takes; an error is what the key wants, in words.
+
+use std::{net::SocketAddr, time::Duration};
+
+use pairing::Role;
+use toml::Value;
+
+/// `["127.0.0.1:7443"]`.
+pub(super) fn addresses(value: &Value) -> Result<Vec<SocketAddr>, String> {
+    strings(value)?
+        .iter()
+        .map(|text| {
+            text.parse()
+                .map_err(|_| format!("`{text}` is not an address with a port, like 127.0.0.1:7443"))
+        })
+        .collect()
+}
+
+/// `["desk.example"]`: host names without scheme or port.
+pub(super) fn names(value: &Value) -> Result<Vec<String>, String> {
+    let is_label = |label: &str| {
+        !label.is_empty() && label.len() <= 63 && label.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+    };
+    strings(value)?
+        .into_iter()
+        .map(|name| name.trim_end_matches('.').to_ascii_lowercase())
+        .map(|name| {
+            if name.len() <= 253 && name.split('.').all(is_label) {
+                Ok(name)
+            } else {
+                Err(format!(
+                    "`{name}` is not a host name; write it without scheme and port"
+                ))
+            }
+        })
+        .collect()
+}
+
+/// A number above 0.
+pub(super) fn count(value: &Value) -> Result<usize, String> {
+    value
+        .as_integer()
+        .and_then(|number| usize::try_from(number).ok())
+        .filter(|number| *number > 0)
+        .ok_or_else(|| "it takes a whole number above 0".to_owned())
+}
+
+/// `true` or `false`.
+pub(super) fn flag(value: &Value) -> Result<bool, String> {
+    value.as_bool().ok_or_else(|| "it takes true or false".to_owned())
+}
+
+/// `"30s"`, `"10m"`, `"12h"`, `"90d"`.
+pub(super) fn duration(value: &Value) -> Result<Duration, String> {
+    let parse = |text: &str| {
+        let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+        let seconds = match unit {
+            "s" => 1,
+            "m" => 60,
+            "h" => 60 * 60,
+            "d" => 24 * 60 * 60,
+            _ => return None,
+        };
+        number
+            .parse::<u64>()
+            .ok()?
+            .checked_mul(seconds)
+            .filter(|seconds| (1..=MAX_SECONDS).contains(seconds))
+    };
+    value
+        .as_str()
+        .and_then(parse)
+        .map(Duration::from_secs)
+        .ok_or_else(|| "it takes a duration like \"30s\", \"10m\", \"12h\" or \"90d\"".to_owned())
+}
+
+/// `"viewer"` or `"operator"`.
+pub(super) fn role(value: &Value) -> Result<Role, String> {
+    value
+        .as_str()
+        .and_then(|text| text.parse().ok())
+        .ok_or_else(|| "it takes \"viewer\" or \"operator\"".to_owned())
+}
+
+/// `"64KiB"` to `"256MiB"`.
+pub(super) fn scrollback(value: &Value) -> Result<usize, String> {
+    let parse = |text: &str| {
+        let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+        let (number, unit) = text.split_at(digits);
+        let bytes: usize = match unit {
+            "KiB" => 1 << 10,
+            "MiB" => 1 << 20,
+            "GiB" => 1 << 30,
+            _ => return None,
+        };
+        number
+            .parse::<usize>()
+            .ok()?
+            .checked_mul(bytes)
+            .filter(|bytes| SCROLLBACK.contains(bytes))
+    };
+    value
+        .as_str()
+        .and_then(parse)
+        .ok_or_else(|| "it takes a number of bytes from \"64KiB\" to \"256MiB\"".to_owned())
+}
+
+/// `[100, 30]`: columns and rows.
+pub(super) fn size(value: &Value) -> Result<(u16, u16), String> {
+    let wants = || "it takes columns and rows from 1 to 1000, like [100, 30]".to_owned();
+    let parts = value.as_array().ok_or_else(wants)?;
+    let cell = |value: &Value| {
+        value
+            .as_integer()
+            .and_then(|number| u16::try_from(number).ok())
+            .filter(|number| (1..=1000).contains(number))
+    };
+    match parts.as_slice() {
+        [columns, rows] => Ok((cell(columns).ok_or_else(wants)?, cell(rows).ok_or_else(wants)?)),
+        _ => Err(wants()),
+    }
+}
+
+fn strings(value: &Value) -> Result<Vec<String>, String> {
+    let wants = || "it takes a list of strings".to_owned();
+    let parts = value.as_array().ok_or_else(wants)?;
+    parts
+        .iter()
+        .map(|part| part.as_str().map(str::to_owned).ok_or_else(wants))
+        .collect()
+}
+
+/// Ten years: no deadline of ours overflows a clock.
+const MAX_SECONDS: u64 = 10 * 366 * 24 * 60 * 60;
+
+/// A ring holds at least what one attachment may lag behind, and at most what a machine can spare 64 times.
+const SCROLLBACK: std::ops::RangeInclusive<usize> = (64 << 10)..=(256 << 20);

@@ -1,0 +1,21 @@
+//! The product: sessions and events, on top of the access layer.
+
+mod actor;
+mod app;
+mod attach;
+pub mod config;
+mod events;
+pub mod lock;
+mod log;
+pub mod paths;
+mod routes;
+mod sessions;
+mod signals;
+mod socket;
+mod up;
+mod web_app;
+
+pub use config::{Config, ConfigError};
+pub use paths::Paths;
+pub use routes::routes;
+pub use up::{UpError, UpOptions, up};

@@ -1,0 +1,90 @@
+//! Who is the daemon of a state directory: a kernel lock says it, a pid file never does.
+
+use std::{
+    fs::{File, OpenOptions},
+    io,
+    os::unix::fs::OpenOptionsExt,
+    path::Path,
+};
+
+use rustix::{
+    fs::{FlockOperation, flock},
+    io::Errno,
+};
+
+/// Held for the daemon's life; the kernel lets it go with the process.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
+/// Why this process is not the daemon.
+#[derive(Debug, thiserror::Error)]
+pub enum LockError {
+    /// Another process holds the lock.
+    #[error("a daemon already runs with the state directory {0}")]
+    AlreadyRunning(String),
+    /// The system said no.
+    #[error("{path} cannot be used: {source}")]
+    Io {
+        /// The file.
+        path: String,
+        /// The system's words.
+        source: io::Error,
+    },
+}
+
+impl LockError {
+    /// What to do now.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::AlreadyRunning(_) => {
+                "`transom status` shows it; set TRANSOM_DIR to run another beside it".to_owned()
+            }
+            Self::Io { .. } => "check the path, its owner and the free space".to_owned(),
+        }
+    }
+}
+
+impl Lock {
+    /// Takes the lock, without waiting.
+    ///
+    /// # Errors
+    /// [`LockError::AlreadyRunning`] where another process holds it.
+    pub fn take(path: &Path) -> Result<Self, LockError> {
+        let failed = |source| LockError::Io {
+            path: path.display().to_string(),
+            source,
+        };
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
+            .open(path)
+            .map_err(failed)?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Self { _file: file }),
+            Err(Errno::WOULDBLOCK) => Err(LockError::AlreadyRunning(
+                path.parent().unwrap_or(path).display().to_string(),
+            )),
+            Err(errno) => Err(failed(errno.into())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Lock, LockError};
+
+    #[test]
+    fn only_one_holds_the_lock_and_the_next_gets_it_after() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("transom.lock");
+        let first = Lock::take(&path).unwrap();
+        assert!(matches!(Lock::take(&path), Err(LockError::AlreadyRunning(_))));
+        drop(first);
+        Lock::take(&path).unwrap();
+    }
+}

@@ -1,0 +1,146 @@
+//! The log: JSON lines in `transom.jsonl`, a file a day, 0600, seven former ones kept.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Write},
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+    sync::Mutex,
+};
+
+use tracing_subscriber::{EnvFilter, fmt, layer::SubscriberExt, util::SubscriberInitExt};
+
+/// Writes this process's log into the folder; `TRANSOM_LOG` chooses what, as tracing's `EnvFilter` reads it.
+///
+/// # Errors
+/// Where the file cannot be made.
+pub(crate) fn start(folder: &Path) -> io::Result<()> {
+    let file = DailyFile::open(folder, today())?;
+    let filter = EnvFilter::try_from_env("TRANSOM_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    let lines = fmt::layer()
+        .json()
+        .flatten_event(true)
+        .with_writer(Mutex::new(file));
+    // A second daemon in one process (a test's) goes on in the first one's log.
+    tracing_subscriber::registry()
+        .with(filter)
+        .with(lines)
+        .try_init()
+        .ok();
+    Ok(())
+}
+
+struct DailyFile {
+    folder: PathBuf,
+    file: File,
+    day: i64,
+}
+
+impl DailyFile {
+    fn open(folder: &Path, today: i64) -> io::Result<Self> {
+        let path = folder.join(CURRENT);
+        if let Ok(former) = fs::metadata(&path) {
+            let day = former.mtime().div_euclid(SECONDS_PER_DAY);
+            if day != today {
+                put_aside(folder, day)?;
+            }
+        }
+        let file = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .mode(0o600)
+            .open(path)?;
+        Ok(Self {
+            folder: folder.to_path_buf(),
+            file,
+            day: today,
+        })
+    }
+
+    fn turn(&mut self, today: i64) -> io::Result<()> {
+        put_aside(&self.folder, self.day)?;
+        *self = Self::open(&self.folder.clone(), today)?;
+        Ok(())
+    }
+}
+
+impl Write for DailyFile {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let today = today();
+        if today != self.day {
+            self.turn(today)?;
+        }
+        self.file.write(line)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// Renames the current file to its day and removes all but the newest former ones.
+fn put_aside(folder: &Path, day: i64) -> io::Result<()> {
+    fs::rename(
+        folder.join(CURRENT),
+        folder.join(format!("transom.{}.jsonl", date(day))),
+    )?;
+    let mut former: Vec<PathBuf> = fs::read_dir(folder)?
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .filter(|path| path.file_name().is_some_and(|name| name != CURRENT))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
+        .collect();
+    former.sort();
+    let surplus = former.len().saturating_sub(KEPT);
+    former.iter().take(surplus).try_for_each(fs::remove_file)
+}
+
+fn date(day: i64) -> String {
+    jiff::Timestamp::from_second(day * SECONDS_PER_DAY).map_or_else(
+        |_| day.to_string(),
+        |midnight| midnight.strftime("%Y-%m-%d").to_string(),
+    )
+}
+
+fn today() -> i64 {
+    server::clock::now().0.div_euclid(SECONDS_PER_DAY * 1000)
+}
+
+const CURRENT: &str = "transom.jsonl";
+const KEPT: usize = 7;
+const SECONDS_PER_DAY: i64 = 24 * 60 * 60;
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, io::Write, os::unix::fs::PermissionsExt};
+
+    use super::{CURRENT, DailyFile, KEPT};
+
+    #[test]
+    fn the_log_is_readable_by_its_owner_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        DailyFile::open(folder.path(), 1).unwrap();
+        let mode = fs::metadata(folder.path().join(CURRENT))
+            .unwrap()
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_new_day_begins_a_new_file_and_seven_former_ones_are_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut log = DailyFile::open(folder.path(), 0).unwrap();
+        for day in 1..=10 {
+            log.file.write_all(b"{}\n").unwrap();
+            log.turn(day).unwrap();
+        }
+        let mut names: Vec<_> = fs::read_dir(folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        assert_eq!(names.len(), KEPT + 1);
+        assert_eq!(names[0], "transom.1970-01-04.jsonl");
+        assert!(names.contains(&CURRENT.to_owned()));
+    }
+}

@@ -1,0 +1,196 @@
+//! Where everything lives (the table of files in the README).
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
+
+/// The folders and files of one daemon.
+///
+/// `TRANSOM_DIR` isolates all of them in one folder, so that many daemons run side by side.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Paths {
+    /// The configuration file.
+    pub config: PathBuf,
+    /// The state directory, 0700.
+    pub state: PathBuf,
+    /// The directory of the sockets, 0700.
+    pub runtime: PathBuf,
+}
+
+/// Why there is no place for the daemon's files.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PathsError {
+    /// Neither a directory was named nor a home is known.
+    #[error("neither TRANSOM_DIR nor HOME is set, so there is no place for the daemon's files")]
+    NoHome,
+    /// A relative path would mean another folder to each caller.
+    #[error("TRANSOM_DIR must be an absolute path, and is `{0}`")]
+    Relative(String),
+    /// The kernel's limit for the path of a Unix socket.
+    #[error(
+        "the socket's path `{path}` is {length} bytes long, and the kernel takes at most {MAX_SOCKET_PATH}"
+    )]
+    SocketPathTooLong {
+        /// The path.
+        path: String,
+        /// Its length in bytes.
+        length: usize,
+    },
+}
+
+impl PathsError {
+    /// What to do now.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::NoHome => "set HOME, or TRANSOM_DIR to a folder of your own",
+            Self::Relative(_) => "set TRANSOM_DIR to an absolute path",
+            Self::SocketPathTooLong { .. } => {
+                "set TRANSOM_DIR (or XDG_RUNTIME_DIR, if TRANSOM_DIR is not set) to a shorter path"
+            }
+        }
+    }
+}
+
+impl Paths {
+    /// The paths that flag and environment ask for; `dir` is the flag, and stands before `TRANSOM_DIR`.
+    ///
+    /// # Errors
+    /// [`PathsError`] where no usable path results.
+    pub fn find(dir: Option<&Path>) -> Result<Self, PathsError> {
+        Self::resolve(dir, |name| {
+            env::var_os(name)
+                .filter(|value| !value.is_empty())
+                .map(PathBuf::from)
+        })
+    }
+
+    fn resolve(dir: Option<&Path>, variable: impl Fn(&str) -> Option<PathBuf>) -> Result<Self, PathsError> {
+        let paths = match dir.map(Path::to_path_buf).or_else(|| variable("TRANSOM_DIR")) {
+            Some(dir) if dir.is_relative() => return Err(PathsError::Relative(dir.display().to_string())),
+            Some(dir) => Self {
+                config: dir.join("config.toml"),
+                state: dir.clone(),
+                runtime: dir,
+            },
+            None => Self::of_user(&variable)?,
+        };
+        let socket = paths.socket();
+        let length = socket.as_os_str().len();
+        if length > MAX_SOCKET_PATH {
+            return Err(PathsError::SocketPathTooLong {
+                path: socket.display().to_string(),
+                length,
+            });
+        }
+        Ok(paths)
+    }
+
+    fn of_user(variable: &impl Fn(&str) -> Option<PathBuf>) -> Result<Self, PathsError> {
+        let home = variable("HOME");
+        let base = |name: &str, below_home: &str| {
+            variable(name)
+                .filter(|path| path.is_absolute())
+                .or_else(|| home.as_ref().map(|home| home.join(below_home)))
+        };
+        let config = base("XDG_CONFIG_HOME", ".config").ok_or(PathsError::NoHome)?;
+        let state = base("XDG_STATE_HOME", ".local/state")
+            .ok_or(PathsError::NoHome)?
+            .join("transom");
+        let runtime = variable("XDG_RUNTIME_DIR")
+            .filter(|path| path.is_dir())
+            .map(|path| path.join("transom"));
+        Ok(Self {
+            config: config.join("transom/config.toml"),
+            runtime: runtime.unwrap_or_else(|| state.clone()),
+            state,
+        })
+    }
+
+    /// The Unix socket, 0600.
+    pub fn socket(&self) -> PathBuf {
+        self.runtime.join("transom.sock")
+    }
+
+    /// The SQLite store, 0600.
+    pub fn store(&self) -> PathBuf {
+        self.state.join("transom.db")
+    }
+
+    /// The folder of the keys, 0700.
+    pub fn keys(&self) -> PathBuf {
+        self.state.join("keys")
+    }
+
+    /// The file whose kernel lock decides whether a daemon runs.
+    pub fn lock(&self) -> PathBuf {
+        self.state.join("transom.lock")
+    }
+
+    /// The folder of the logs, 0700.
+    pub fn logs(&self) -> PathBuf {
+        self.state.join("log")
+    }
+}
+
+/// `sun_path` is 108 bytes with its closing NUL (unix(7)).
+const MAX_SOCKET_PATH: usize = 107;
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use super::{Paths, PathsError};
+
+    fn none(_: &str) -> Option<PathBuf> {
+        None
+    }
+
+    #[test]
+    fn one_folder_holds_everything_where_it_is_named() {
+        let paths = Paths::resolve(Some(Path::new("/d")), none).unwrap();
+        assert_eq!(paths.config, Path::new("/d/config.toml"));
+        assert_eq!(paths.socket(), Path::new("/d/transom.sock"));
+        assert_eq!(paths.store(), Path::new("/d/transom.db"));
+    }
+
+    #[test]
+    fn the_flag_stands_before_the_environment() {
+        let variable = |name: &str| (name == "TRANSOM_DIR").then(|| PathBuf::from("/environment"));
+        assert_eq!(
+            Paths::resolve(Some(Path::new("/flag")), variable).unwrap().state,
+            Path::new("/flag")
+        );
+        assert_eq!(
+            Paths::resolve(None, variable).unwrap().state,
+            Path::new("/environment")
+        );
+    }
+
+    #[test]
+    fn without_a_folder_the_users_own_are_taken() {
+        let paths =
+            Paths::resolve(None, |name| (name == "HOME").then(|| PathBuf::from("/home/ann"))).unwrap();
+        assert_eq!(paths.config, Path::new("/home/ann/.config/transom/config.toml"));
+        assert_eq!(
+            paths.socket(),
+            Path::new("/home/ann/.local/state/transom/transom.sock")
+        );
+    }
+
+    #[test]
+    fn a_path_too_long_for_a_socket_is_refused_with_the_variable_to_set() {
+        let long = PathBuf::from(format!("/{}", "x".repeat(100)));
+        let error = Paths::resolve(Some(&long), none).unwrap_err();
+        assert!(
+            matches!(error, PathsError::SocketPathTooLong { length: 114, .. }),
+            "{error}"
+        );
+        assert!(error.hint().contains("TRANSOM_DIR"));
+    }
+
+    #[test]
+    fn no_home_is_said() {
+        assert_eq!(Paths::resolve(None, none), Err(PathsError::NoHome));
+    }
+}

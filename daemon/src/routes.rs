@@ -1,0 +1,28 @@
+//! Every route of the product, each with its scope.
+
+mod events;
+mod sessions;
+mod shutdown;
+mod status;
+
+use http::Method;
+use pairing::{Manage, View, marker::DaemonManage};
+use server::Routes;
+
+use crate::{
+    app::App,
+    attach::{AttachQuery, attach},
+};
+
+/// The list; the access layer has its own.
+pub fn routes() -> Routes<App> {
+    Routes::new()
+        .route::<DaemonManage, _, _>(Method::GET, "/v1/status", None, status::status)
+        .route::<DaemonManage, _, _>(Method::POST, "/v1/shutdown", None, shutdown::shutdown)
+        .route::<View, _, _>(Method::GET, "/v1/sessions", None, sessions::list)
+        .route::<Manage, _, _>(Method::POST, "/v1/sessions", None, sessions::create)
+        .route::<View, _, _>(Method::GET, "/v1/sessions/{id}", Some("id"), sessions::show)
+        .route::<Manage, _, _>(Method::POST, "/v1/sessions/{id}/stop", Some("id"), sessions::stop)
+        .websocket::<View, AttachQuery, _, _>("/v1/sessions/{id}/attach", Some("id"), attach)
+        .route::<View, _, _>(Method::GET, "/v1/events", None, events::events)
+}

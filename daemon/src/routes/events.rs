@@ -1,0 +1,65 @@
+//! `GET /v1/events?after=`: server-sent events (WHATWG HTML, section 9.2).
+
+use std::{convert::Infallible, time::Duration};
+
+use axum::response::{
+    IntoResponse,
+    sse::{self, KeepAlive, Sse},
+};
+use futures_util::stream;
+use pairing::{Permit, View};
+use protocol::events::{Event, EventsQuery};
+use server::{App, On, Permitted, extract::Query};
+
+pub(crate) async fn events(
+    App(app): App<crate::app::App>,
+    Permitted(permit): Permitted<View>,
+    On(connection): On,
+    Query(query): Query<EventsQuery>,
+) -> impl IntoResponse {
+    let follow = app.events.after(query.after);
+    let events = stream::unfold(
+        (follow, permit, connection),
+        async |(mut follow, permit, connection)| {
+            loop {
+                let (number, event) = tokio::select! {
+                    biased;
+                    () = connection.revoked() => return None,
+                    () = connection.ending() => return None,
+                    next = follow.next() => next?,
+                };
+                if !permit.is_current() {
+                    return None;
+                }
+                if covers(&permit, &event) {
+                    return Some((
+                        Ok::<_, Infallible>(encode(number, &event)),
+                        (follow, permit, connection),
+                    ));
+                }
+            }
+        },
+    );
+    Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
+}
+
+fn encode(number: u64, event: &Event) -> sse::Event {
+    let data = serde_json::to_string(event).expect("events have string keys and finite numbers");
+    sse::Event::default()
+        .id(number.to_string())
+        .event(event.kind())
+        .data(data)
+}
+
+/// The same rule as for the list: what is about a session is told to those who may see that session.
+fn covers(permit: &Permit<View>, event: &Event) -> bool {
+    let session = match event {
+        Event::Gap => return true,
+        Event::Session { session } => &session.id,
+        Event::SessionRemoved { id } => id,
+    };
+    session.parse().is_ok_and(|resource| permit.covers(&resource))
+}
+
+/// A stream without events says a comment so often, so that a dead link is noticed at both ends.
+const KEEP_ALIVE: Duration = Duration::from_secs(25);

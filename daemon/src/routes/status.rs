@@ -1,0 +1,30 @@
+//! `GET /v1/status`
+
+use axum::Json;
+use pairing::marker::DaemonManage;
+use protocol::access::Status;
+use server::{App, Permitted};
+
+pub(crate) async fn status(
+    App(app): App<crate::app::App>,
+    Permitted(_): Permitted<DaemonManage>,
+) -> Json<Status> {
+    let (running, sessions) = app.sessions.count();
+    let config = app.access.config();
+    Json(Status {
+        ready: true,
+        instance: app.access.instance().to_owned(),
+        life: config.life.clone(),
+        version: config.version.clone(),
+        pid: std::process::id(),
+        started_at: app.run.started_at,
+        socket: app.run.paths.socket().display().to_string(),
+        tls: app.run.tls.clone(),
+        directory: app.run.paths.state.display().to_string(),
+        web_app: web::is_present(),
+        devices: app.access.device_count() as u64,
+        connections: app.access.connections().count() as u64,
+        sessions_running: running as u64,
+        sessions: sessions as u64,
+    })
+}

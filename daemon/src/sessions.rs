@@ -1,0 +1,170 @@
+//! The sessions of this daemon: who may see and do what with them is said by permits alone.
+
+mod claim;
+mod create;
+mod error;
+mod handle;
+mod name;
+mod presence;
+mod publish;
+mod record;
+
+use std::{
+    collections::HashSet,
+    ffi::OsString,
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use pairing::{DeviceId, Permit, ResourceId, View};
+use protocol::{events::Event, sessions::Session};
+use server::store::Store;
+use terminal::{DescriptorLimit, Size};
+
+pub(crate) use claim::{Claim, Claimant, Holder};
+pub(crate) use error::SessionError;
+pub(crate) use handle::Handle;
+pub(crate) use presence::Presence;
+use record::Record;
+pub(crate) use record::{wire_exit, wire_size};
+
+use crate::events::Events;
+
+/// What sessions are made with.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    /// Live sessions at most.
+    pub max: usize,
+    /// Bytes of output kept for each.
+    pub scrollback_memory: usize,
+    /// The size of a session whose creator names none.
+    pub default_size: Size,
+    /// The daemon's own environment, for those who bring none.
+    pub environment: Vec<(OsString, OsString)>,
+    /// The home directory of the daemon's user: where a session starts that names no other place.
+    pub home: PathBuf,
+    /// The daemon's Unix socket, told to every program.
+    pub socket: PathBuf,
+    /// The limit on descriptors that programs get back.
+    pub descriptors: DescriptorLimit,
+}
+
+/// The registry; clones are the same registry.
+#[derive(Clone)]
+pub(crate) struct Sessions {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    settings: Settings,
+    events: Events,
+    store: Store,
+    table: Mutex<Table>,
+}
+
+#[derive(Default)]
+struct Table {
+    /// In the order in which they were created.
+    records: Vec<Arc<Record>>,
+    /// Names of sessions that are being created.
+    reserved: HashSet<String>,
+}
+
+impl Sessions {
+    /// An empty registry.
+    pub(crate) fn new(settings: Settings, events: Events, store: Store) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                settings,
+                events,
+                store,
+                table: Mutex::default(),
+            }),
+        }
+    }
+
+    /// The sessions that the permit covers, in the order in which they were created.
+    pub(crate) fn list(&self, permit: &Permit<View>) -> Vec<Session> {
+        let records = self.table().records.clone();
+        records
+            .iter()
+            .filter(|record| permit.covers(&record.resource))
+            .map(|record| record.show())
+            .collect()
+    }
+
+    /// The session of an id.
+    ///
+    /// # Errors
+    /// [`SessionError::NotFound`] where there is none: an unknown session is an error, never an empty answer.
+    pub(crate) fn find(&self, id: &str) -> Result<Handle, SessionError> {
+        let table = self.table();
+        let found = table.records.iter().find(|record| record.resource.as_str() == id);
+        found
+            .cloned()
+            .map(|record| Handle::new(record, self.shared.store.clone()))
+            .ok_or(SessionError::NotFound)
+    }
+
+    /// The sessions that a device created or typed into, by id.
+    pub(crate) fn touched_by(&self, device: DeviceId) -> Vec<String> {
+        let records = self.table().records.clone();
+        let touched = records.iter().filter(|record| record.is_touched_by(device));
+        touched.map(|record| record.resource.to_string()).collect()
+    }
+
+    /// How many there are: those whose program runs, and all.
+    pub(crate) fn count(&self) -> (usize, usize) {
+        let table = self.table();
+        (
+            table.records.iter().filter(|record| record.is_running()).count(),
+            table.records.len(),
+        )
+    }
+
+    /// The names of those whose program runs.
+    pub(crate) fn running(&self) -> Vec<String> {
+        let table = self.table();
+        table
+            .records
+            .iter()
+            .filter(|record| record.is_running())
+            .map(|record| record.name.clone())
+            .collect()
+    }
+
+    /// Stops every program, with all that it started; for the daemon's own end.
+    pub(crate) async fn stop_all(&self) {
+        let records = self.table().records.clone();
+        let stops = records
+            .iter()
+            .filter(|record| record.is_running())
+            .map(|record| record.engine.stop());
+        futures_util::future::join_all(stops).await;
+    }
+
+    /// Forgets the oldest exited sessions beyond what is kept.
+    fn trim(&self) {
+        let mut table = self.table();
+        let exited: Vec<ResourceId> = table
+            .records
+            .iter()
+            .filter(|record| !record.is_running())
+            .map(|record| record.resource.clone())
+            .collect();
+        let surplus = exited.len().saturating_sub(KEPT_AFTER_EXIT);
+        for id in &exited[..surplus] {
+            table.records.retain(|record| record.resource != *id);
+            self.shared
+                .events
+                .publish(Event::SessionRemoved { id: id.to_string() });
+        }
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.shared.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Exited sessions whose output and screen stay; with two MiB of output each they hold at most 128 MiB.
+const KEPT_AFTER_EXIT: usize = 64;

@@ -1,0 +1,140 @@
+//! Starting a program in a new session.
+
+use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc};
+
+use pairing::{Manage, Permit, Principal, ResourceId};
+use protocol::sessions::{NewSession, Session};
+use server::peer::Peer;
+use terminal::{Command, Options, SessionId, Size, program_environment};
+
+use super::{SessionError, Sessions, name, publish, record::Record};
+use crate::actor;
+
+impl Sessions {
+    /// Starts a program; the session is in the list once the program was seen running.
+    ///
+    /// # Errors
+    /// [`SessionError`], with nothing started and nothing listed.
+    pub(crate) async fn create(
+        &self,
+        permit: &Permit<Manage>,
+        peer: &Peer,
+        new: NewSession,
+    ) -> Result<Session, SessionError> {
+        if new.env.is_some() && *permit.principal() != Principal::Owner {
+            return Err(SessionError::ForeignEnvironment);
+        }
+        if let Some(cwd) = new.cwd.as_ref().filter(|cwd| !cwd.starts_with('/')) {
+            return Err(SessionError::RelativeDirectory(cwd.clone()));
+        }
+        let reservation = self.reserve(new.name.as_deref(), &new.command)?;
+        let id = SessionId::from_bytes(server::random::bytes());
+        let resource: ResourceId = id.to_string().parse().map_err(|_| SessionError::NotFound)?;
+        let command = self.command(id, &new);
+        let cwd = command.cwd.display().to_string();
+        let row = actor::row(permit.principal(), peer, "session_created", &resource)
+            .detail(reservation.name.clone());
+        self.shared
+            .store
+            .append_audit(row)
+            .await
+            .map_err(|_| SessionError::StoreFailed)?;
+        let options = Options {
+            scrollback_memory: self.shared.settings.scrollback_memory,
+        };
+        let engine = match terminal::Session::spawn(command, options).await {
+            Ok(engine) => engine,
+            Err(error) => {
+                let row =
+                    actor::row(permit.principal(), peer, "session_created", &resource).outcome("failed");
+                // The failure itself is the answer; a row that says so too is a courtesy.
+                self.shared.store.append_audit(row).await.ok();
+                return Err(error.into());
+            }
+        };
+        let identity = (resource, reservation.name.clone());
+        let record = Arc::new(Record::new(
+            identity,
+            (new.command, new.args, cwd),
+            new.labels,
+            engine,
+        ));
+        record.touch(permit.principal().device_id());
+        tracing::info!(session = %record.resource, name = record.name, "created a session");
+        reservation.fulfil(&record);
+        publish::spawn(self.clone(), &record);
+        Ok(record.show())
+    }
+
+    fn command(&self, id: SessionId, new: &NewSession) -> Command {
+        let settings = &self.shared.settings;
+        let base = match &new.env {
+            Some(env) => owned(env),
+            None => settings.environment.clone(),
+        };
+        Command {
+            program: new.command.clone().into(),
+            args: new.args.iter().map(OsString::from).collect(),
+            cwd: new
+                .cwd
+                .as_ref()
+                .map_or_else(|| settings.home.clone(), PathBuf::from),
+            env: program_environment(base, id, &settings.socket),
+            size: new
+                .size
+                .map_or(settings.default_size, |size| Size::new(size.columns, size.rows)),
+            descriptor_limit: Some(settings.descriptors),
+        }
+    }
+
+    /// Takes a place and a name, so that two who create at once get neither the same name nor one place too many.
+    fn reserve(&self, wanted: Option<&str>, command: &str) -> Result<Reservation, SessionError> {
+        let mut table = self.table();
+        let running = table.records.iter().filter(|record| record.is_running());
+        let live: Vec<&str> = running.map(|record| record.name.as_str()).collect();
+        if live.len() + table.reserved.len() >= self.shared.settings.max {
+            return Err(SessionError::TooMany(live.len() + table.reserved.len()));
+        }
+        let is_taken = |name: &str| live.contains(&name) || table.reserved.contains(name);
+        let name = match wanted {
+            Some(wanted) => {
+                name::check(wanted)?;
+                if is_taken(wanted) {
+                    return Err(SessionError::NameTaken(wanted.to_owned()));
+                }
+                wanted.to_owned()
+            }
+            None => name::for_command(command, is_taken),
+        };
+        table.reserved.insert(name.clone());
+        drop(table);
+        Ok(Reservation {
+            sessions: self.clone(),
+            name,
+        })
+    }
+}
+
+/// A place and a name; dropping it gives them back.
+struct Reservation {
+    sessions: Sessions,
+    name: String,
+}
+
+impl Reservation {
+    fn fulfil(&self, record: &Arc<Record>) {
+        self.sessions.table().records.push(record.clone());
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.sessions.table().reserved.remove(&self.name);
+    }
+}
+
+fn owned(env: &BTreeMap<String, String>) -> Vec<(OsString, OsString)> {
+    env.iter()
+        .map(|(name, value)| (name.into(), value.into()))
+        .collect()
+}

@@ -1,0 +1,121 @@
+//! The only way to a session's terminal: every method takes a permit.
+
+use std::sync::Arc;
+
+use pairing::{DeviceId, Manage, Permit, PermitScope, View, Write};
+use protocol::sessions::Session;
+use server::{audit::AuditRow, peer::Peer, store::Store};
+use terminal::{Attachment, Gate, Mode, Start, Writer};
+
+use super::{Claim, Claimant, Presence, SessionError, record::Record};
+use crate::actor;
+
+/// One session, found by its id.
+#[derive(Clone)]
+pub(crate) struct Handle {
+    record: Arc<Record>,
+    store: Store,
+}
+
+impl Handle {
+    pub(super) fn new(record: Arc<Record>, store: Store) -> Self {
+        Self { record, store }
+    }
+
+    /// The session's id.
+    pub(crate) fn id(&self) -> &str {
+        self.record.resource.as_str()
+    }
+
+    /// The session as it is now.
+    ///
+    /// # Errors
+    /// [`SessionError::NotFound`] where the permit is about another one; so for every method here.
+    pub(crate) fn show(&self, permit: &Permit<View>) -> Result<Session, SessionError> {
+        self.covered_by(permit)?;
+        Ok(self.record.show())
+    }
+
+    /// Follows the output.
+    pub(crate) fn attach(
+        &self,
+        permit: &Permit<View>,
+        mode: Mode,
+        start: Start,
+    ) -> Result<Attachment, SessionError> {
+        self.covered_by(permit)?;
+        Ok(self.record.engine.attach(mode, start))
+    }
+
+    /// Says that an attachment is there, until the guard is dropped.
+    pub(crate) fn enter(&self, permit: &Permit<View>, writes: bool) -> Result<Presence, SessionError> {
+        self.covered_by(permit)?;
+        Ok(Presence::enter(self.record.clone(), writes))
+    }
+
+    /// Types. The permit is asked again directly before each write into the terminal, and a revocation waits for a write
+    /// that has begun: what a revoked writer left in a queue never reaches the program.
+    pub(crate) fn writer(&self, permit: Permit<Write>) -> Result<Writer, SessionError> {
+        self.covered_by(&permit)?;
+        Ok(self.record.engine.writer(Arc::new(PermitGate(permit))))
+    }
+
+    /// Notes that a device types, for the answer to its revocation.
+    pub(crate) fn typed_by(&self, device: Option<DeviceId>) {
+        self.record.touch(device);
+    }
+
+    /// Takes part in the claim for the session's size.
+    pub(crate) fn claimant(&self, permit: &Permit<Write>) -> Result<Claimant, SessionError> {
+        self.covered_by(permit)?;
+        Ok(self
+            .record
+            .claim
+            .join(actor::in_words(permit.principal()), self.record.engine.clone()))
+    }
+
+    /// Who holds the claim.
+    pub(crate) fn claim(&self) -> &Claim {
+        &self.record.claim
+    }
+
+    /// Ends the program and all that it started, and shows the session as it stands then.
+    pub(crate) async fn stop(&self, permit: &Permit<Manage>, peer: &Peer) -> Result<Session, SessionError> {
+        self.covered_by(permit)?;
+        let row = actor::row(permit.principal(), peer, "session_stopped", self.id());
+        self.store
+            .append_audit(row)
+            .await
+            .map_err(|_| SessionError::StoreFailed)?;
+        tracing::info!(session = self.id(), "stopping a session");
+        self.record.engine.stop().await;
+        Ok(self.record.show())
+    }
+
+    /// Commits an audit row about this session.
+    pub(crate) async fn audit(&self, row: AuditRow) -> Result<(), SessionError> {
+        self.store
+            .append_audit(row)
+            .await
+            .map_err(|_| SessionError::StoreFailed)
+    }
+
+    fn covered_by<S: PermitScope>(&self, permit: &Permit<S>) -> Result<(), SessionError> {
+        if permit.covers(&self.record.resource) {
+            Ok(())
+        } else {
+            Err(SessionError::NotFound)
+        }
+    }
+}
+
+/// A permit as the terminal asks for it: held while one write runs.
+struct PermitGate(Permit<Write>);
+
+impl Gate for PermitGate {
+    fn pass(&self, write: &mut dyn FnMut()) -> bool {
+        let Some(_hold) = self.0.hold() else { return false };
+        write();
+        true
+    }
+}

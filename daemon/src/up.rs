@@ -1,0 +1,269 @@
+//! Running the daemon: from configuration to the last connection.
+
+mod error;
+
+use std::{env, ffi::OsString, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+
+use certs::{Identity, Names, Resolver};
+use pairing::PairingLimits;
+use protocol::access::{Ready, TlsEndpoint};
+use rustix::process::{DumpableBehavior, Resource, Rlimit};
+use server::{
+    Access, Deps, EveryoneOutside, Listener, Server, ServerConfig, Shutdown, Stop, clock, limits::Limits,
+    random, store::Store,
+};
+use terminal::{DescriptorLimit, Size};
+use tokio::net::TcpListener;
+
+pub use self::error::UpError;
+use crate::{
+    app::{App, Run},
+    config::Config,
+    events::Events,
+    lock::Lock,
+    log,
+    paths::Paths,
+    routes::routes,
+    sessions::{Sessions, Settings},
+    signals::Signals,
+    socket, web_app,
+};
+
+/// What the command line says.
+#[derive(Clone, Debug, Default)]
+pub struct UpOptions {
+    /// Keep all state here.
+    pub dir: Option<PathBuf>,
+    /// Addresses of the TLS listeners, instead of the configured ones.
+    pub tls: Vec<String>,
+}
+
+/// Runs the daemon until it is told to end; `on_ready` is called once, when it serves.
+///
+/// # Errors
+/// [`UpError`], before anything is served or after everything is closed.
+pub fn up(options: &UpOptions, on_ready: impl FnOnce(&Ready)) -> Result<(), UpError> {
+    // Whatever this process holds of keys and output is nobody's to read, nor a core file's.
+    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
+        .map_err(UpError::system("hide its memory"))?;
+    let paths = Paths::find(options.dir.as_deref())?;
+    let flags = Vec::from_iter((!options.tls.is_empty()).then(|| ("listen.tls", options.tls.join(","))));
+    let (config, _) = Config::load(&paths.config, &flags)?;
+    make_directories(&paths)?;
+    let lock = Lock::take(&paths.lock())?;
+    log::start(&paths.logs()).map_err(UpError::io("write its log"))?;
+    let descriptors = DescriptorLimit::current();
+    raise_descriptors();
+    rustls::crypto::ring::default_provider().install_default().ok();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(UpError::io("start its threads"))?;
+    let result = runtime.block_on(run(paths, &config, descriptors, on_ready));
+    // Tasks of programs that do not end have no say in when the daemon does.
+    runtime.shutdown_timeout(Duration::from_millis(100));
+    drop(lock);
+    result
+}
+
+async fn run(
+    paths: Paths,
+    config: &Config,
+    descriptors: DescriptorLimit,
+    on_ready: impl FnOnce(&Ready),
+) -> Result<(), UpError> {
+    let signals = Signals::catch().map_err(UpError::io("catch signals"))?;
+    let opened = Store::open(&paths.store(), &paths.keys(), clock::now())?;
+    let identity = Identity::load_or_create(&paths.keys())?;
+    let (tls, endpoints) = bind_tls(config, &identity, &opened.instance).await?;
+    let unix = socket::bind(&paths.socket()).await?;
+    let events = Events::new(clock::now().0);
+    let sessions = Sessions::new(
+        settings(config, &paths, descriptors),
+        events.clone(),
+        opened.store.clone(),
+    );
+    let touched = sessions.clone();
+    let deps = Deps {
+        opened,
+        pin: identity.pin(),
+        local_origin: Arc::new(EveryoneOutside),
+        touched: Arc::new(move |device| touched.touched_by(device)),
+    };
+    let access = Access::new(server_config(config, &endpoints), deps);
+    let stop = Stop::new();
+    let run = Arc::new(Run {
+        paths,
+        tls: endpoints,
+        started_at: clock::timestamp(clock::now()),
+    });
+    let app = App {
+        access: access.clone(),
+        sessions,
+        events,
+        stop: stop.clone(),
+        run,
+    };
+    let server = Server::new(access)
+        .routes(routes(), &app)
+        .fallback(web_app::router());
+    let ready = ready(&app);
+    let listeners = std::iter::once(Listener::Unix(unix)).chain(tls).collect();
+    let ending = tokio::spawn(signals.forward(stop.clone()));
+    let stopping = tokio::spawn(stop_sessions(app.clone()));
+    tracing::info!(instance = ready.instance, version = ready.version, "ready");
+    on_ready(&ready);
+    let served = server.serve(listeners, stop.clone()).await;
+    stop.request(Shutdown::Soft);
+    stopping.await.ok();
+    ending.abort();
+    std::fs::remove_file(app.run.paths.socket()).ok();
+    tracing::info!("ended");
+    served.map_err(UpError::from)
+}
+
+/// Ends the programs with the daemon, unless a second signal has no time for that: the kernel hangs up on them then.
+async fn stop_sessions(app: App) {
+    app.stop.requested(Shutdown::Soft).await;
+    tokio::select! {
+        biased;
+        () = app.stop.requested(Shutdown::Hard) => {}
+        () = app.sessions.stop_all() => {}
+    }
+}
+
+fn ready(app: &App) -> Ready {
+    Ready {
+        ready: true,
+        instance: app.access.instance().to_owned(),
+        version: app.access.config().version.clone(),
+        socket: app.run.paths.socket().display().to_string(),
+        tls: app.run.tls.clone(),
+    }
+}
+
+async fn bind_tls(
+    config: &Config,
+    identity: &Identity,
+    instance: &str,
+) -> Result<(Vec<Listener>, Vec<TlsEndpoint>), UpError> {
+    let mut bound = Vec::new();
+    for address in &config.tls {
+        let failed = |source| UpError::Bind {
+            address: *address,
+            source,
+        };
+        let listener = TcpListener::bind(address).await.map_err(failed)?;
+        let at = listener.local_addr().map_err(failed)?;
+        bound.push((listener, at));
+    }
+    let mut names = Names::new(instance);
+    for (_, at) in &bound {
+        names = names.address(at.ip());
+    }
+    for name in &config.names {
+        names = names.host(name);
+    }
+    let now = Duration::from_millis(clock::now().0.max(0).cast_unsigned());
+    let certified = identity.certificate(&names, rustls::pki_types::UnixTime::since_unix_epoch(now))?;
+    let tls = certs::server_config(Resolver::new(certified));
+    let endpoints = bound
+        .iter()
+        .map(|(_, at)| endpoint(*at, identity, &names))
+        .collect();
+    let listeners = bound.into_iter().map(|(listener, _)| Listener::Tls {
+        listener,
+        config: tls.clone(),
+    });
+    Ok((listeners.collect(), endpoints))
+}
+
+fn endpoint(at: SocketAddr, identity: &Identity, names: &Names) -> TlsEndpoint {
+    let hosts = names
+        .hosts()
+        .filter(|host| *host != certs::IDENTITY_SERVER_NAME)
+        .map(str::to_owned);
+    let addresses = names.addresses().map(|address| address.to_string());
+    TlsEndpoint {
+        address: at.to_string(),
+        pin: identity.pin().to_string(),
+        names: hosts.chain(addresses).collect(),
+    }
+}
+
+fn server_config(config: &Config, endpoints: &[TlsEndpoint]) -> ServerConfig {
+    ServerConfig {
+        life: format!("{:016x}", u64::from_be_bytes(random::bytes())),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        names: config.names.clone(),
+        link_authority: link_authority(config, endpoints),
+        noun: "session",
+        limits: Limits {
+            unauthenticated: config.unauthenticated,
+            per_principal: config.per_principal,
+            connections: config.connections,
+            ..Limits::default()
+        },
+        pairing: PairingLimits {
+            max_pending: config.max_pending,
+            request_ttl: config.request_ttl,
+            offer_ttl: config.offer_ttl,
+            default_role: config.default_role,
+            ..PairingLimits::default()
+        },
+        idle_expiry: config.idle_expiry,
+    }
+}
+
+/// What a device reaches best: a name of the user's own, else an address of the network, else the near end of a tunnel.
+fn link_authority(config: &Config, endpoints: &[TlsEndpoint]) -> String {
+    let bound = endpoints
+        .iter()
+        .filter_map(|endpoint| endpoint.address.parse::<SocketAddr>().ok());
+    let ports: Vec<SocketAddr> = bound.collect();
+    let port = ports.first().map_or(0, SocketAddr::port);
+    if let Some(name) = config.names.first() {
+        return format!("{name}:{port}");
+    }
+    let reachable = ports
+        .iter()
+        .find(|at| !at.ip().is_loopback() && !at.ip().is_unspecified());
+    reachable.map_or_else(|| format!("localhost:{port}"), ToString::to_string)
+}
+
+fn settings(config: &Config, paths: &Paths, descriptors: DescriptorLimit) -> Settings {
+    let (columns, rows) = config.default_size;
+    Settings {
+        max: config.max_sessions,
+        scrollback_memory: config.scrollback_memory,
+        default_size: Size::new(columns, rows),
+        environment: env::vars_os().filter(|(name, _)| !is_ours(name)).collect(),
+        home: env::home_dir().unwrap_or_else(|| PathBuf::from("/")),
+        socket: paths.socket(),
+        descriptors,
+    }
+}
+
+fn is_ours(name: &OsString) -> bool {
+    name.to_string_lossy().starts_with("TRANSOM_")
+}
+
+fn make_directories(paths: &Paths) -> Result<(), UpError> {
+    for directory in [&paths.state, &paths.runtime, &paths.keys(), &paths.logs()] {
+        if let Some(parent) = directory.parent() {
+            std::fs::create_dir_all(parent).map_err(UpError::io("make its state directory"))?;
+        }
+        certs::files::directory(directory)?;
+    }
+    Ok(())
+}
+
+/// As many connections as the system allows; programs get the former limit back.
+fn raise_descriptors() {
+    let limit = rustix::process::getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        maximum: limit.maximum,
+    };
+    if let Err(error) = rustix::process::setrlimit(Resource::Nofile, raised) {
+        tracing::warn!(%error, "the limit on open descriptors stays as it was");
+    }
+}

@@ -1,0 +1,92 @@
+//! Why the daemon does not run.
+
+use std::{io, net::SocketAddr};
+
+use certs::{CertsError, files::FileError};
+use server::{Crashed, store::StoreError};
+
+use crate::{ConfigError, lock::LockError, paths::PathsError, socket::SocketError};
+
+/// Why the daemon does not run: a sentence, and a hint.
+#[derive(Debug, thiserror::Error)]
+pub enum UpError {
+    /// There is no place for its files.
+    #[error(transparent)]
+    Paths(#[from] PathsError),
+    /// The configuration cannot be used.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A directory is not safe.
+    #[error(transparent)]
+    Files(#[from] FileError),
+    /// Another one runs.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// The store cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The identity key cannot be used.
+    #[error(transparent)]
+    Certs(#[from] CertsError),
+    /// The socket cannot be made.
+    #[error(transparent)]
+    Socket(#[from] SocketError),
+    /// An address cannot be bound.
+    #[error("the address {address} cannot be bound: {source}")]
+    Bind {
+        /// The address.
+        address: SocketAddr,
+        /// The system's words.
+        source: io::Error,
+    },
+    /// A task that must not end did.
+    #[error(transparent)]
+    Crashed(#[from] Crashed),
+    /// The system said no.
+    #[error("the daemon could not {what}: {source}")]
+    System {
+        /// What it tried.
+        what: &'static str,
+        /// The system's words.
+        source: io::Error,
+    },
+}
+
+impl UpError {
+    /// What to do now.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Paths(error) => error.hint().to_owned(),
+            Self::Config(error) => error.hint(),
+            Self::Files(_) => "its owner must be you and its mode 0700 (a directory) or 0600 (a file)".to_owned(),
+            Self::Lock(error) => error.hint(),
+            Self::Store(_) => {
+                "nothing was changed; put a good copy in its place, or start with another TRANSOM_DIR".to_owned()
+            }
+            Self::Certs(_) => "check keys/identity.pem: without it every device would have to pair again".to_owned(),
+            Self::Socket(error) => error.hint().to_owned(),
+            Self::Bind { .. } => {
+                "see who has the port (`ss -ltnp`), or choose another by `--tls` or listen.tls; port 0 picks a free one"
+                    .to_owned()
+            }
+            Self::Crashed(_) => "see the log in the state directory, and start it again".to_owned(),
+            Self::System { .. } => "check the state directory, its owner and the free space".to_owned(),
+        }
+    }
+
+    /// Whether the configuration is at fault: exit code 64.
+    pub fn is_configuration(&self) -> bool {
+        matches!(self, Self::Config(_) | Self::Paths(_))
+    }
+
+    pub(super) fn io(what: &'static str) -> impl Fn(io::Error) -> Self {
+        move |source| Self::System { what, source }
+    }
+
+    pub(super) fn system(what: &'static str) -> impl Fn(rustix::io::Errno) -> Self {
+        move |errno| Self::System {
+            what,
+            source: errno.into(),
+        }
+    }
+}
