@@ -123,7 +123,7 @@ impl Attachment {
             match step {
                 Step::Deliver(update) => return Some(update),
                 Step::Again => {}
-                Step::WaitForAck => self.acks.moved_beyond(self.acks.acked()).await,
+                Step::WaitForAck { acked } => self.acks.moved_beyond(acked).await,
                 Step::WaitForScreen { sizes } => self.wait_for_screen(sizes).await,
                 Step::WaitForOutput => {
                     if let Some(exit) = exit {
@@ -188,16 +188,17 @@ impl Attachment {
         if let Due::Snapshot { sizes } = self.due {
             return self.snapshot(sizes);
         }
-        let unacked = self.cursor.since(self.acks.acked());
+        let acked = self.acks.acked();
+        let unacked = self.cursor.since(acked);
         if self.mode != Mode::Lossless && self.is_behind() {
             if unacked > ACK_SLACK {
-                return Step::WaitForAck;
+                return Step::WaitForAck { acked };
             }
             self.due = Due::Snapshot { sizes: 0 };
             return Step::Again;
         }
         if unacked >= WINDOW as u64 {
-            return Step::WaitForAck;
+            return Step::WaitForAck { acked };
         }
         self.read(MAX_OUTPUT.min(WINDOW - unacked as usize))
     }
@@ -316,8 +317,13 @@ enum Due {
 enum Step {
     Deliver(Update),
     Again,
-    WaitForAck,
-    WaitForScreen { sizes: u64 },
+    /// For an acknowledgement beyond the one that the step saw: a later one may have come since, and be the last.
+    WaitForAck {
+        acked: Offset,
+    },
+    WaitForScreen {
+        sizes: u64,
+    },
     WaitForOutput,
 }
 
@@ -329,3 +335,38 @@ const MAX_OUTPUT: usize = 32 * 1024;
 const MAX_BEHIND: u64 = 1024 * 1024;
 /// Bytes; a viewer that has this little left to draw counts as done.
 const ACK_SLACK: u64 = 64 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Mode, Start, Step};
+    use crate::{Command, Options, Session, Size};
+
+    #[tokio::test]
+    async fn an_acknowledgement_that_comes_before_the_wait_for_it_is_seen() {
+        let command = Command {
+            program: "sh".into(),
+            args: vec!["-c".into(), "yes | head -c 700000".into()],
+            cwd: "/".into(),
+            env: Vec::new(),
+            size: Size::default(),
+            descriptor_limit: None,
+        };
+        let session = Session::spawn(command, Options::default()).await.unwrap();
+        let mut state = session.state();
+        state.wait_for(|state| state.exit().is_some()).await.unwrap();
+        let mut attachment = session.attach(Mode::Lossless, Start::Screen);
+        let acked = loop {
+            match attachment.step() {
+                Step::WaitForAck { acked } => break acked,
+                Step::Deliver(_) => {}
+                _ => panic!("the window ends before the output does"),
+            }
+        };
+        // The client's last word, while the attachment is between its look and its wait.
+        attachment.acked(attachment.offset());
+        let waited = tokio::time::timeout(Duration::from_secs(60), attachment.acks.moved_beyond(acked));
+        waited.await.unwrap();
+    }
+}

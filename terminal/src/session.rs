@@ -236,11 +236,15 @@ impl Session {
     /// the future is polled to its end.
     ///
     /// What it started is known by its process group, its terminal session and its parents. A process that
-    /// left all three before (`setsid` and a dead parent) is not found: no subreaper holds it yet.
+    /// left all three before (`setsid` and a dead parent) is not found: no subreaper holds it yet. One that became
+    /// another user's (`sudo`) cannot be ended, and is not waited for.
     pub async fn stop(&self) {
         let shared = Arc::clone(&self.shared);
         let stopping = tokio::spawn(async move {
-            shared.tree.stop().await;
+            if !shared.tree.stop().await {
+                tracing::warn!("a session holds processes of another user, which were not ended");
+                return;
+            }
             let _ = shared
                 .state
                 .subscribe()

@@ -6,9 +6,10 @@ use std::os::fd::OwnedFd;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
 use tokio::io::Interest;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::descriptor;
 
@@ -49,8 +50,9 @@ impl Tree {
         state.leader_is_gone = true;
     }
 
-    /// Ends all of it; returns when nothing that can be found is left.
-    pub(crate) async fn stop(&self) {
+    /// Ends all of it; returns when nothing that can be found is left. False if some of it may not be ended by this user,
+    /// as what `sudo` started: that is not waited for.
+    pub(crate) async fn stop(&self) -> bool {
         let patience = Instant::now() + PATIENCE;
         let mut known = self.find(&HashSet::new());
         self.ask(&known);
@@ -59,13 +61,14 @@ impl Tree {
                 break;
             }
         }
+        let mut refused = HashSet::new();
         loop {
-            let found = self.find(&known);
+            let found: HashSet<Member> = self.find(&known).difference(&refused).copied().collect();
             if found.is_empty() {
-                return;
+                return refused.is_empty();
             }
-            found.iter().for_each(|member| member.signal(&[Signal::KILL]));
-            for member in &found {
+            refused.extend(found.iter().filter(|member| !member.signal(&[Signal::KILL])));
+            for member in found.difference(&refused) {
                 member.ended().await;
             }
             known.extend(found);
@@ -99,7 +102,9 @@ impl Tree {
         members
             .iter()
             .filter(|member| !in_group(member))
-            .for_each(|member| member.signal(&signals));
+            .for_each(|member| {
+                member.signal(&signals);
+            });
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -116,19 +121,24 @@ struct Member {
 }
 
 impl Member {
-    fn signal(&self, signals: &[Signal]) {
-        let Some(pidfd) = self.open() else { return };
-        for &signal in signals {
-            let _ = pidfd_send_signal(&pidfd, signal);
-        }
+    /// Signals it, if it is there; false if that is not permitted.
+    fn signal(&self, signals: &[Signal]) -> bool {
+        let Some(pidfd) = self.open() else { return true };
+        signals
+            .iter()
+            .all(|&signal| pidfd_send_signal(&pidfd, signal) != Err(Errno::PERM))
     }
 
     async fn ended(&self) {
-        if let Some(pidfd) = self
+        match self
             .open()
             .and_then(|fd| descriptor::watch(fd, Interest::READABLE).ok())
         {
-            let _ = pidfd.readable().await;
+            Some(pidfd) => {
+                let _ = pidfd.readable().await;
+            }
+            // It is gone, or no descriptor is left to see it by: the next look at the table tells which.
+            None => sleep(LOOK_AGAIN).await,
         }
     }
 
@@ -195,5 +205,7 @@ fn process(id: Pid) -> Option<Process> {
     })
 }
 
+/// Between two looks for a process that cannot be waited for.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
 /// How long processes have to end by themselves.
 const PATIENCE: Duration = Duration::from_secs(5);

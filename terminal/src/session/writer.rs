@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use tokio::io::unix::AsyncFd;
 use tokio::sync::mpsc;
@@ -122,13 +123,15 @@ pub(super) async fn write(
     }
 }
 
-/// Writes all of `bytes`, each `write(2)` through `pass`; gives up when it refuses or nobody has the terminal.
+/// Writes all of `bytes`, each `write(2)` through `pass`; gives up when it refuses or the terminal does.
 async fn write_all(master: &AsyncFd<OwnedFd>, bytes: &[u8], mut pass: impl FnMut(&mut dyn FnMut()) -> bool) {
     let mut rest = bytes;
     while !rest.is_empty() {
         let Ok(mut ready) = master.writable().await else {
             return;
         };
+        // Asked before the attempt, which clears it where nothing can be written.
+        let is_closed = ready.ready().is_write_closed();
         let outcome = ready.try_io(|master| {
             let mut result = Ok(0);
             let passed = pass(&mut || result = rustix::io::write(master.get_ref(), rest));
@@ -144,8 +147,8 @@ async fn write_all(master: &AsyncFd<OwnedFd>, bytes: &[u8], mut pass: impl FnMut
                 tracing::debug!(%error, "the terminal takes no input");
                 return;
             }
-            // Full, and no process has it open: readiness would be said for ever.
-            Err(_would_block) if ready.ready().is_write_closed() => return,
+            // Full, and no process had it open at some time: readiness is said for ever, also while one has it open again.
+            Err(_would_block) if is_closed => tokio::time::sleep(RETRY).await,
             Err(_would_block) => {}
         }
     }
@@ -153,5 +156,7 @@ async fn write_all(master: &AsyncFd<OwnedFd>, bytes: &[u8], mut pass: impl FnMut
 
 /// Input bytes in one write: what a terminal takes at once.
 const MAX_CHUNK: usize = 4 * 1024;
+/// Between two tries at a full terminal whose readiness says nothing any more.
+const RETRY: Duration = Duration::from_millis(50);
 /// Chunks that wait at most, for all writers together.
 pub(super) const QUEUE: usize = 64;

@@ -70,3 +70,13 @@ async fn discarded_input_is_not_delivered() {
     let seen = read_to_end(session.attach(Mode::Lossless, Start::Screen)).await;
     assert_eq!(seen, b"readyb");
 }
+
+#[tokio::test]
+async fn a_session_ends_with_its_program_though_the_terminal_is_full_of_unread_input() {
+    let session = run("stty raw -echo; printf ready; tail -f /dev/null & wait").await;
+    read_until(&mut session.attach(Mode::Lossless, Start::Screen), "ready").await;
+    let writer = session.writer(Arc::new(Right::default()));
+    soon(writer.write(&[b'x'; 100_000])).await.unwrap();
+    soon(session.stop()).await;
+    assert!(session.state().borrow().exit().is_some());
+}
