@@ -111,6 +111,14 @@ test("input counts from one on each attachment", async () => {
   expect(second.sent[1]).toEqual(concat(Uint8Array.of(0x10), offset(1), utf8("c")));
 });
 
+test("a large paste goes in parts that the daemon takes, whole and in order", async () => {
+  const { socket } = await attach();
+  expect(attachment.type("x".repeat(70_000))).toBe(true);
+  const parts = socket.sent.slice(1) as Uint8Array[];
+  expect(parts.map((part) => part.length - 9)).toEqual([32_768, 32_768, 4_464]);
+  expect(parts.map((part) => part[8])).toEqual([1, 2, 3]);
+});
+
 test("a viewer asks to view, and what it types goes nowhere", async () => {
   device.value = { ...(device.value as Credential), role: "viewer" };
   const { socket } = await attach("view");

@@ -35,14 +35,17 @@ export class Attachment {
   /** Sends typed bytes, as `type` does. */
   typeBytes(bytes: Uint8Array): boolean {
     if (!this.takesInput || !this.socket) return false;
-    this.sequence += 1;
-    this.socket.send(encodeInput(this.sequence, bytes));
+    for (let at = 0; at < bytes.length; at += INPUT_PART) {
+      this.sequence += 1;
+      this.socket.send(encodeInput(this.sequence, bytes.subarray(at, at + INPUT_PART)));
+    }
     return true;
   }
 
   /** Says that the screen is drawn up to an offset. */
   acknowledge(offset: number): void {
-    this.socket?.send(encodeAck(offset));
+    // A socket that is closing has nobody who waits for it.
+    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(encodeAck(offset));
   }
 
   /** One attachment, from the daemon's first word to the cut. */
@@ -115,6 +118,8 @@ export class Attachment {
   }
 }
 
+/** Bytes of one input message: a large paste goes in parts, since the daemon takes no message above 1 MiB. */
+const INPUT_PART = 32 * 1024;
 /** RFC 6455, section 7.4.1. */
 const NORMAL_CLOSURE = 1000;
 /** Seconds. */
