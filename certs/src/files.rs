@@ -107,6 +107,17 @@ pub fn create(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     publish(&partial, path)
 }
 
+/// Writes a private file whole in the place of what was there: after a crash it is the new one, or none.
+///
+/// # Errors
+/// When what is there is a link or has another owner or mode, or the system says no.
+pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    if check(path)? {
+        rustix::fs::unlink(path).map_err(|errno| failed(path, errno.into()))?;
+    }
+    create(path, bytes)
+}
+
 /// Opens a new, empty private file to be filled and then given its name by [`publish`]; a leftover of a crash is removed.
 ///
 /// # Errors

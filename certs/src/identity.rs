@@ -70,8 +70,16 @@ impl Identity {
         params.not_after = date_time_ymd(1970, 1, 1) + Duration::from_secs(not_after);
         let certificate = params.self_signed(&self.key).map_err(making)?;
         let not_after = UnixTime::since_unix_epoch(Duration::from_secs(not_after));
+        self.with_leaf(certificate.der().clone(), not_after)
+    }
+
+    pub(crate) fn with_leaf(
+        &self,
+        leaf: CertificateDer<'static>,
+        not_after: UnixTime,
+    ) -> Result<Certified, CertsError> {
         Ok(Certified {
-            key: Arc::new(self.certified(certificate.der().clone())?),
+            key: Arc::new(self.certified(leaf)?),
             not_after,
         })
     }

@@ -1,11 +1,13 @@
 //! The daemon's identity key, the certificates made with it, and SPKI pins.
 //!
-//! Only [`files`] touches the disk; time is an argument. What is kept is the identity key alone: a certificate is made from
-//! it at each start, so a crash can never leave a certificate without its key (access.md 9).
+//! Only [`files`] touches the disk; time is an argument. The identity key is what must not be
+//! lost; the leaf made with it is kept too, and made again whenever it is missing, damaged, for other names or near its end, so
+//! a crash between the two costs nothing (access.md 9).
 
 pub mod error;
 pub mod files;
 pub mod identity;
+mod leaf;
 pub mod names;
 pub mod pin;
 pub mod tls;

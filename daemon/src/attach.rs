@@ -134,7 +134,7 @@ impl Wish<'_> {
             hello,
             writer,
             tally,
-            _presence: presence,
+            presence,
         })
     }
 
@@ -167,7 +167,7 @@ struct Attached {
     hello: Hello,
     writer: Option<(Writer, Option<Claimant>)>,
     tally: InputTally,
-    _presence: Presence,
+    presence: Presence,
 }
 
 impl Attached {
@@ -178,7 +178,7 @@ impl Attached {
             hello,
             writer,
             tally,
-            _presence,
+            presence,
         } = self;
         let (mut sink, mut stream) = socket.split();
         let (writer, claimant) = writer.unzip();
@@ -190,6 +190,7 @@ impl Attached {
                 writer: writer.as_ref(),
                 claimant: claimant.as_ref(),
                 tally: &tally,
+                connection,
             };
             let outgoing = Outgoing {
                 sink: &mut sink,
@@ -212,7 +213,7 @@ impl Attached {
                 writer.discard();
             }
         }
-        drop(claimant);
+        drop((claimant, presence));
         if let Ok(mut socket) = sink.reunite(stream) {
             // To who left by a close frame, it is only its answer that goes out.
             websocket::close(&mut socket, end.code, end.reason).await;

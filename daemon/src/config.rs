@@ -103,7 +103,7 @@ impl Config {
     /// # Errors
     /// [`ConfigError`] at the first thing that is wrong; nothing is guessed.
     pub fn load(file: &Path, flags: &[(&str, String)]) -> Result<(Self, Layers), ConfigError> {
-        let layers = Layers::read(file, std::env::vars(), flags)?;
+        let layers = Layers::read(file, std::env::vars_os(), flags)?;
         Ok((Self::from_layers(&layers)?, layers))
     }
 

@@ -8,7 +8,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{FlockOperation, flock},
+    fs::{FlockOperation, OFlags, flock},
     io::Errno,
 };
 
@@ -61,7 +61,7 @@ impl Lock {
             .create(true)
             .truncate(false)
             .mode(0o600)
-            .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
+            .custom_flags(PLAIN.bits().cast_signed())
             .open(path)
             .map_err(failed)?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
@@ -74,9 +74,22 @@ impl Lock {
     }
 }
 
+/// Opens no link, and waits for nobody where a pipe is in the file's place.
+const PLAIN: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK);
+
 #[cfg(test)]
 mod tests {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+
     use super::{Lock, LockError};
+
+    #[test]
+    fn a_pipe_in_the_place_of_the_lock_is_refused_and_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("transom.lock");
+        mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        assert!(matches!(Lock::take(&path), Err(LockError::Io { .. })));
+    }
 
     #[test]
     fn only_one_holds_the_lock_and_the_next_gets_it_after() {

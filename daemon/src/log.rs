@@ -8,7 +8,11 @@ use std::{
     sync::Mutex,
 };
 
-use tracing_subscriber::{EnvFilter, fmt, layer::SubscriberExt, util::SubscriberInitExt};
+use rustix::fs::OFlags;
+use tracing::{Level, Metadata};
+use tracing_subscriber::{
+    EnvFilter, Layer, filter::filter_fn, fmt, layer::SubscriberExt, util::SubscriberInitExt,
+};
 
 /// Writes this process's log into the folder; `TRANSOM_LOG` chooses what, as tracing's `EnvFilter` reads it.
 ///
@@ -20,7 +24,8 @@ pub(crate) fn start(folder: &Path) -> io::Result<()> {
     let lines = fmt::layer()
         .json()
         .flatten_event(true)
-        .with_writer(Mutex::new(file));
+        .with_writer(Mutex::new(file))
+        .with_filter(filter_fn(may_be_said));
     // A second daemon in one process (a test's) goes on in the first one's log.
     tracing_subscriber::registry()
         .with(filter)
@@ -28,6 +33,13 @@ pub(crate) fn start(folder: &Path) -> io::Result<()> {
         .try_init()
         .ok();
     Ok(())
+}
+
+/// Whether an event may be in the log, however much it was asked to say. Other crates' finer words hold what is on the wire:
+/// tokens, and what people type.
+fn may_be_said(event: &Metadata<'_>) -> bool {
+    let source = event.target().split("::").next().unwrap_or_default();
+    *event.level() <= Level::INFO || OURS.contains(&source)
 }
 
 struct DailyFile {
@@ -49,6 +61,8 @@ impl DailyFile {
             .append(true)
             .create(true)
             .mode(0o600)
+            // No link, and no pipe that would be waited for.
+            .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed())
             .open(path)?;
         Ok(Self {
             folder: folder.to_path_buf(),
@@ -80,10 +94,12 @@ impl Write for DailyFile {
 
 /// Renames the current file to its day and removes all but the newest former ones.
 fn put_aside(folder: &Path, day: i64) -> io::Result<()> {
-    fs::rename(
-        folder.join(CURRENT),
-        folder.join(format!("transom.{}.jsonl", date(day))),
-    )?;
+    let aside = folder.join(format!("transom.{}.jsonl", date(day)));
+    match fs::rename(folder.join(CURRENT), aside) {
+        // Somebody tidied up: the next line begins a new file all the same.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => (),
+        renamed => renamed?,
+    }
     let mut former: Vec<PathBuf> = fs::read_dir(folder)?
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))
         .filter(|path| path.file_name().is_some_and(|name| name != CURRENT))
@@ -105,6 +121,8 @@ fn today() -> i64 {
     server::clock::now().0.div_euclid(SECONDS_PER_DAY * 1000)
 }
 
+/// The crates whose every word was written with secrets in mind.
+const OURS: [&str; 5] = ["certs", "cli", "daemon", "server", "terminal"];
 const CURRENT: &str = "transom.jsonl";
 const KEPT: usize = 7;
 const SECONDS_PER_DAY: i64 = 24 * 60 * 60;
@@ -113,7 +131,9 @@ const SECONDS_PER_DAY: i64 = 24 * 60 * 60;
 mod tests {
     use std::{fs, io::Write, os::unix::fs::PermissionsExt};
 
-    use super::{CURRENT, DailyFile, KEPT};
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+    use super::{CURRENT, DailyFile, KEPT, today};
 
     #[test]
     fn the_log_is_readable_by_its_owner_alone() {
@@ -124,6 +144,26 @@ mod tests {
             .permissions()
             .mode();
         assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_pipe_or_a_link_in_the_place_of_the_log_is_refused_and_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(CURRENT);
+        mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        assert!(DailyFile::open(folder.path(), today()).is_err());
+        fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink(folder.path().join("elsewhere"), &path).unwrap();
+        assert!(DailyFile::open(folder.path(), today()).is_err());
+    }
+
+    #[test]
+    fn a_log_that_somebody_removed_begins_anew_the_next_day() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut log = DailyFile::open(folder.path(), 1).unwrap();
+        fs::remove_file(folder.path().join(CURRENT)).unwrap();
+        log.turn(2).unwrap();
+        assert!(folder.path().join(CURRENT).exists());
     }
 
     #[test]

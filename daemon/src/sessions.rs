@@ -168,3 +168,6 @@ impl Sessions {
 
 /// Exited sessions whose output and screen stay; with two MiB of output each they hold at most 128 MiB.
 const KEPT_AFTER_EXIT: usize = 64;
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,7 @@
 
 mod error;
 
-use std::{env, ffi::OsString, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{env, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use certs::{Identity, Names, Resolver};
 use pairing::PairingLimits;
@@ -73,7 +73,7 @@ async fn run(
     let signals = Signals::catch().map_err(UpError::io("catch signals"))?;
     let opened = Store::open(&paths.store(), &paths.keys(), clock::now())?;
     let identity = Identity::load_or_create(&paths.keys())?;
-    let (tls, endpoints) = bind_tls(config, &identity, &opened.instance).await?;
+    let (tls, endpoints) = bind_tls(config, &paths, &identity, &opened.instance).await?;
     let unix = socket::bind(&paths.socket()).await?;
     let events = Events::new(clock::now().0);
     let sessions = Sessions::new(
@@ -142,6 +142,7 @@ fn ready(app: &App) -> Ready {
 
 async fn bind_tls(
     config: &Config,
+    paths: &Paths,
     identity: &Identity,
     instance: &str,
 ) -> Result<(Vec<Listener>, Vec<TlsEndpoint>), UpError> {
@@ -163,7 +164,8 @@ async fn bind_tls(
         names = names.host(name);
     }
     let now = Duration::from_millis(clock::now().0.max(0).cast_unsigned());
-    let certified = identity.certificate(&names, rustls::pki_types::UnixTime::since_unix_epoch(now))?;
+    let now = rustls::pki_types::UnixTime::since_unix_epoch(now);
+    let certified = identity.kept_certificate(&paths.keys(), &names, now)?;
     let tls = certs::server_config(Resolver::new(certified));
     let endpoints = bound
         .iter()
@@ -214,19 +216,18 @@ fn server_config(config: &Config, endpoints: &[TlsEndpoint]) -> ServerConfig {
 }
 
 /// What a device reaches best: a name of the user's own, else an address of the network, else the near end of a tunnel.
-fn link_authority(config: &Config, endpoints: &[TlsEndpoint]) -> String {
+fn link_authority(config: &Config, endpoints: &[TlsEndpoint]) -> Option<String> {
     let bound = endpoints
         .iter()
         .filter_map(|endpoint| endpoint.address.parse::<SocketAddr>().ok());
     let ports: Vec<SocketAddr> = bound.collect();
-    let port = ports.first().map_or(0, SocketAddr::port);
+    let port = ports.first()?.port();
     if let Some(name) = config.names.first() {
-        return format!("{name}:{port}");
+        return Some(format!("{name}:{port}"));
     }
-    let reachable = ports
-        .iter()
-        .find(|at| !at.ip().is_loopback() && !at.ip().is_unspecified());
-    reachable.map_or_else(|| format!("localhost:{port}"), ToString::to_string)
+    let is_reachable = |at: &&SocketAddr| !at.ip().is_loopback() && !at.ip().is_unspecified();
+    let reachable = ports.iter().find(is_reachable);
+    Some(reachable.map_or_else(|| format!("localhost:{port}"), ToString::to_string))
 }
 
 fn settings(config: &Config, paths: &Paths, descriptors: DescriptorLimit) -> Settings {
@@ -235,15 +236,11 @@ fn settings(config: &Config, paths: &Paths, descriptors: DescriptorLimit) -> Set
         max: config.max_sessions,
         scrollback_memory: config.scrollback_memory,
         default_size: Size::new(columns, rows),
-        environment: env::vars_os().filter(|(name, _)| !is_ours(name)).collect(),
+        environment: env::vars_os().collect(),
         home: env::home_dir().unwrap_or_else(|| PathBuf::from("/")),
         socket: paths.socket(),
         descriptors,
     }
-}
-
-fn is_ours(name: &OsString) -> bool {
-    name.to_string_lossy().starts_with("TRANSOM_")
 }
 
 fn make_directories(paths: &Paths) -> Result<(), UpError> {

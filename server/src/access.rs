@@ -27,8 +27,9 @@ pub struct ServerConfig {
     pub version: String,
     /// Further host names that a browser may use for this daemon, on a listener's own port.
     pub names: Vec<String>,
-    /// Host and port that an offer's link begins with: what a device of the owner reaches best.
-    pub link_authority: String,
+    /// Host and port that an offer's link begins with: what a device of the owner reaches best; none without a
+    /// TLS listener.
+    pub link_authority: Option<String>,
     /// What the product calls its resources, for the names of scopes: with `session` they are `session:view` and so on.
     pub noun: &'static str,
     /// Bounds of connections and times.

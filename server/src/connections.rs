@@ -208,13 +208,15 @@ impl Ended {
         self.connections.len()
     }
 
-    /// Takes out the caller's own, which carries the answer away before it is cut.
+    /// Takes out the caller's own, which carries the answer away; from here on it is the caller who cuts it.
     pub(crate) fn take(&mut self, own: ConnectionId) -> Option<Arc<Connection>> {
         let place = self
             .connections
             .iter()
             .position(|connection| connection.id() == own)?;
-        Some(self.connections.swap_remove(place))
+        let connection = self.connections.swap_remove(place);
+        connection.keep_for_answer();
+        Some(connection)
     }
 }
 
@@ -232,8 +234,9 @@ impl Entry {
 
 impl Drop for Entry {
     fn drop(&mut self) {
-        // A revoked stream is reset: closing it politely would still send what is queued.
-        if self.connection.is_revoked() {
+        // A revoked stream is reset: closing it politely would still send what is queued. With an HTTP/1 answer that closes,
+        // the stream goes the moment it is written; a reset then would take from the caller what is still on its way.
+        if self.connection.is_revoked() && !self.connection.is_kept_for_answer() {
             self.connection.cut();
         }
         self.connections.table().remove(self.connection.id());

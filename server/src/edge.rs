@@ -53,10 +53,10 @@ impl Edge {
             ),
             Err(failure) => (None, failure.into_response()),
         };
-        let mut response = without_answers_to_the_revoked(&connection, response);
+        let (mut response, is_last) = without_answers_to_the_revoked(&connection, response);
         headers::set(response.headers_mut(), host.as_ref());
         close_if_asked(&connection, version, &mut response);
-        Ok(watched(&connection, in_flight, response))
+        Ok(watched(&connection, in_flight, response, is_last))
     }
 
     async fn route(&self, connection: &Connection, request: Request<Body>) -> Response {
@@ -82,13 +82,15 @@ impl Edge {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LastAnswer;
 
-/// What was computed for a principal that ended meanwhile must not leave.
-fn without_answers_to_the_revoked(connection: &Connection, response: Response) -> Response {
-    let may_leave = !connection.is_revoked() || response.extensions().get::<LastAnswer>().is_some();
-    if may_leave {
-        response
+/// What was computed for a principal that ended meanwhile must not leave. Says as well whether the answer is one that may
+/// leave although the principal has ended: asked once, since it may end at any moment between here and the last byte.
+fn without_answers_to_the_revoked(connection: &Connection, response: Response) -> (Response, bool) {
+    if response.extensions().get::<LastAnswer>().is_some() {
+        (response, true)
+    } else if connection.is_revoked() {
+        (Failure::Revoked.into_response(), true)
     } else {
-        Failure::Revoked.into_response()
+        (response, false)
     }
 }
 
@@ -108,7 +110,7 @@ fn close_if_asked(connection: &Connection, version: Version, response: &mut Resp
     }
 }
 
-fn watched(connection: &Connection, in_flight: InFlight, response: Response) -> Response {
+fn watched(connection: &Connection, in_flight: InFlight, response: Response, is_last: bool) -> Response {
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
         return response;
     }
@@ -118,7 +120,7 @@ fn watched(connection: &Connection, in_flight: InFlight, response: Response) -> 
         .get(header::CONTENT_TYPE)
         .is_some_and(|kind| kind == "text/event-stream");
     let wait = |token: &tokio_util::sync::CancellationToken| Box::pin(token.clone().cancelled_owned());
-    let revoked = (!connection.is_revoked()).then(|| wait(connection.revoked_token()));
+    let revoked = (!is_last).then(|| wait(connection.revoked_token()));
     let ending = is_endless.then(|| wait(connection.ending_token()));
     response.map(|body| {
         Body::new(Watched {

@@ -84,6 +84,9 @@ pub enum Failure {
         /// Seconds until another try can succeed.
         retry_after: Option<u32>,
     },
+    /// No device can reach this daemon.
+    #[error("no TLS listener runs, so no device could follow an offer's link")]
+    NoListener,
     /// The store failed; what must be stored before it is done was not done.
     #[error("the daemon could not write its store, so nothing was changed")]
     StoreFailed,
@@ -178,6 +181,7 @@ impl Failure {
             Self::RevokedInMemoryOnly => (500, "revoked_in_memory_only"),
             Self::Internal { .. } => (500, "internal"),
             Self::StoreFailed => (503, "store_failed"),
+            Self::NoListener => (409, "no_listener"),
             Self::Pairing { code, fault, .. } => (status_of(*fault), code),
         }
     }
@@ -207,6 +211,7 @@ impl Failure {
             Self::RevokedInMemoryOnly => "make the store writable and revoke again before a restart",
             Self::Internal { .. } => "look for the request_id in the daemon's log",
             Self::StoreFailed => "see the daemon's log: is the disk full or read-only?",
+            Self::NoListener => "name an address in listen.tls, or start the daemon with `--tls`",
             Self::Pairing { fault, .. } => hint_of(*fault),
         }
     }

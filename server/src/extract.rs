@@ -9,7 +9,8 @@ use serde::de::DeserializeOwned;
 
 use crate::error::Failure;
 
-/// A JSON body; a route's body is at most [`limits::BODY`](crate::limits::BODY).
+/// A JSON body of at most [`BODY`](crate::limits::BODY) bytes, on a public route of
+/// [`PUBLIC_BODY`](crate::limits::PUBLIC_BODY).
 #[derive(Clone, Copy, Debug)]
 pub struct Json<T>(pub T);
 

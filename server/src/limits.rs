@@ -38,6 +38,10 @@ impl Default for Limits {
 /// Bytes of a request's body: the largest JSON of the API is far smaller.
 pub const BODY: usize = 1024 * 1024;
 
+/// Bytes of a request's body on a public route: what pairing sends has fewer than 2,000, and strangers may have 128 requests
+/// on each of their streams, all read whole.
+pub const PUBLIC_BODY: usize = 4 * 1024;
+
 /// Bytes of one WebSocket message from a client: a large paste arrives in several.
 pub(crate) const MESSAGE: usize = 1024 * 1024;
 

@@ -7,7 +7,7 @@ use std::{convert::Infallible, marker::PhantomData, sync::Arc};
 
 use axum::{
     Router,
-    extract::{FromRequestParts, Request},
+    extract::{DefaultBodyLimit, FromRequestParts, Request},
     handler::Handler,
     middleware::{self, Next},
     response::Response,
@@ -21,6 +21,7 @@ use crate::{
     authenticate::{self, Caller},
     connections::Connection,
     error::Failure,
+    limits::PUBLIC_BODY,
     peer::Peer,
 };
 
@@ -57,7 +58,7 @@ impl<D: Clone + Send + Sync + 'static> Routes<D> {
         Self { rows: Vec::new() }
     }
 
-    /// Adds a route that anybody may use.
+    /// Adds a route that anybody may use; its body is at most [`PUBLIC_BODY`].
     pub fn public<H, T>(self, method: Method, path: &'static str, handler: H) -> Self
     where
         H: Handler<T, Scoped<Open, D>>,
@@ -71,10 +72,12 @@ impl<D: Clone + Send + Sync + 'static> Routes<D> {
             is_websocket: false,
         };
         let filter = filter_of(&info.method);
-        self.row(
-            info,
-            Box::new(move |_, app| on(filter, handler).with_state(Scoped::new(app))),
-        )
+        let build = move |_: &Arc<Access>, app| {
+            on(filter, handler)
+                .with_state(Scoped::new(app))
+                .layer(DefaultBodyLimit::max(PUBLIC_BODY))
+        };
+        self.row(info, Box::new(build))
     }
 
     /// Adds a route that demands the scope `S`; where that is about a resource, `resource` names the path's parameter for it,

@@ -8,7 +8,10 @@ use std::{
     time::Duration,
 };
 
-use rustix::net::{Shutdown, connect_unspec, shutdown, sockopt::set_socket_linger};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    net::{Shutdown, connect_unspec, shutdown, sockopt::set_socket_linger},
+};
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::{TcpStream, UnixStream},
@@ -43,6 +46,23 @@ impl Socket {
                 }
             }
         }
+    }
+
+    /// Whether the other end sends nothing more, though bytes of it may still wait to be read.
+    pub(crate) fn is_left(&self) -> bool {
+        let gone = PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR;
+        let mut asked = [match self {
+            Self::Unix(socket) => PollFd::new(&**socket, gone),
+            Self::Tcp(socket) => PollFd::new(&**socket, gone),
+        }];
+        let answered = poll(
+            &mut asked,
+            Some(&Timespec {
+                tv_sec: 0,
+                tv_nsec: 0,
+            }),
+        );
+        answered.is_ok() && asked[0].revents().intersects(gone)
     }
 
     fn poll_read_ready(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {

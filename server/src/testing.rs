@@ -360,7 +360,7 @@ fn server_config(limits: Limits) -> ServerConfig {
         life: "0000000000000001".to_owned(),
         version: "0.1.0".to_owned(),
         names: Vec::new(),
-        link_authority: "localhost:7443".to_owned(),
+        link_authority: Some("localhost:7443".to_owned()),
         noun: "session",
         limits,
         pairing: PairingLimits::default(),

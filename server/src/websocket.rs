@@ -32,16 +32,18 @@ use crate::{
 
 /// The close codes of the product's WebSockets (RFC 6455 section 7.4.2 leaves 4000 and up to applications).
 pub mod close {
+    use protocol::attach;
+
     /// The daemon ends or restarts (registered as "service restart").
-    pub const RESTARTING: u16 = 1012;
+    pub const RESTARTING: u16 = attach::CLOSE_RESTARTING;
     /// Revoked, expired, or never authenticated.
-    pub const UNAUTHENTICATED: u16 = 4401;
+    pub const UNAUTHENTICATED: u16 = attach::CLOSE_REVOKED;
     /// The principal may not do this, or not any more.
-    pub const NOT_PERMITTED: u16 = 4403;
+    pub const NOT_PERMITTED: u16 = attach::CLOSE_NOT_PERMITTED;
     /// What the stream was about is gone.
-    pub const GONE: u16 = 4404;
+    pub const GONE: u16 = attach::CLOSE_GONE;
     /// There are too many.
-    pub const TOO_MANY: u16 = 4429;
+    pub const TOO_MANY: u16 = attach::CLOSE_TOO_MANY;
 }
 
 /// An open WebSocket whose principal has the route's scope.

@@ -1,6 +1,6 @@
 //! What a client is sent.
 
-use axum::extract::ws::{Message, WebSocket};
+use axum::extract::ws::{CloseFrame, Message, WebSocket};
 use futures_util::{SinkExt, stream::SplitSink};
 use protocol::attach::{ClaimChange, Hello, ServerMessage};
 use terminal::{Attachment, Offset, Size, Update};
@@ -16,24 +16,22 @@ pub(super) struct Outgoing<'a> {
 }
 
 impl Outgoing<'_> {
-    /// Sends what the session says until the client is gone. After the exit nothing more comes, and the client may stay: its
-    /// screen is still right.
+    /// Sends what the session says until its program has ended or the client is gone.
     pub(super) async fn run(mut self, hello: Hello) -> End {
         let size = Size::new(hello.size.columns, hello.size.rows);
         let mut claim = self.handle.claim().watch();
         let mut sent = self.send(&ServerMessage::Hello(hello)).await;
         let mut size = size;
-        let mut is_over = false;
         while sent {
             let message = tokio::select! {
-                update = self.attachment.next(), if !is_over => match update {
+                update = self.attachment.next() => match update {
                     Some(update) => match message_of(update, &mut size, &self.change(&claim.borrow())) {
                         Some(message) => message,
                         None => continue,
                     },
                     None => {
-                        is_over = true;
-                        continue;
+                        self.close().await;
+                        break;
                     }
                 },
                 Ok(()) = claim.changed() => {
@@ -44,6 +42,16 @@ impl Outgoing<'_> {
             sent = self.send(&message).await;
         }
         LEFT
+    }
+
+    /// After the exit nothing more comes: the client has all there is.
+    async fn close(&mut self) {
+        let frame = CloseFrame {
+            code: NORMAL,
+            reason: "the program has ended".into(),
+        };
+        // Who is gone already misses nothing by it.
+        self.sink.send(Message::Close(Some(frame))).await.ok();
     }
 
     async fn send(&mut self, message: &ServerMessage) -> bool {
@@ -96,3 +104,6 @@ fn size_message(offset: Offset, size: Size, claim: ClaimChange) -> ServerMessage
         claim,
     }
 }
+
+/// RFC 6455 section 7.4.1: the purpose is fulfilled.
+const NORMAL: u16 = 1000;

@@ -1,6 +1,6 @@
 //! The layers of the configuration, each value with the place it came from.
 
-use std::{collections::BTreeMap, fmt, fs, io, path::Path};
+use std::{collections::BTreeMap, ffi::OsString, fmt, fs, io, path::Path};
 
 use toml::{Table, Value};
 
@@ -41,12 +41,18 @@ impl Layers {
     /// Lays flags over the environment over the file over the defaults.
     pub(super) fn read(
         file: &Path,
-        environment: impl Iterator<Item = (String, String)>,
+        environment: impl Iterator<Item = (OsString, OsString)>,
         flags: &[(&str, String)],
     ) -> Result<Self, ConfigError> {
         let mut layers = Self::defaults();
         layers.add_file(file)?;
-        for (name, text) in environment.filter(|(name, _)| name.starts_with("TRANSOM_")) {
+        // Names and values of other programs' variables may be any bytes; of ours such a value is one that no key takes.
+        let ours = environment.filter_map(|(name, text)| {
+            let name = name.into_string().ok()?;
+            let is_ours = name.starts_with("TRANSOM_");
+            is_ours.then(|| (name, text.to_string_lossy().into_owned()))
+        });
+        for (name, text) in ours {
             if OTHER_VARIABLES.contains(&name.as_str()) {
                 continue;
             }

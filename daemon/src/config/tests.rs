@@ -1,4 +1,4 @@
-use std::{fs, path::Path, time::Duration};
+use std::{ffi::OsString, fs, os::unix::ffi::OsStringExt, path::Path, time::Duration};
 
 use super::{Config, ConfigError, Layers, Source};
 
@@ -12,7 +12,7 @@ fn read(
     fs::write(&path, file).unwrap();
     let environment = environment
         .iter()
-        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        .map(|(name, value)| (OsString::from(name), OsString::from(value)));
     let layers = Layers::read(&path, environment, flags)?;
     Ok((Config::from_layers(&layers)?, layers))
 }
@@ -53,6 +53,17 @@ fn flag_stands_before_environment_before_file() {
     );
     assert!(matches!(source("listen.names"), Source::File(_)));
     assert_eq!(source("pairing.offer_ttl"), Source::Default);
+}
+
+#[test]
+fn variables_that_are_no_text_hurt_nobody_unless_they_are_keys() {
+    let bytes = || OsString::from_vec(vec![0xff]);
+    let read = |name: OsString| {
+        Layers::read(Path::new("/nonexistent"), std::iter::once((name, bytes())), &[]).unwrap()
+    };
+    assert!(Config::from_layers(&read(bytes())).is_ok());
+    assert!(Config::from_layers(&read("LS_COLORS".into())).is_ok());
+    assert!(Config::from_layers(&read("TRANSOM_LISTEN_NAMES".into())).is_err());
 }
 
 #[test]

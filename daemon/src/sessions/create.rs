@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc};
 
-use pairing::{Manage, Permit, Principal, ResourceId};
+use pairing::{Hold, Manage, Permit, Principal, ResourceId};
 use protocol::sessions::{NewSession, Session};
 use server::peer::Peer;
 use terminal::{Command, Options, SessionId, Size, program_environment};
@@ -39,17 +39,15 @@ impl Sessions {
             .append_audit(row)
             .await
             .map_err(|_| SessionError::StoreFailed)?;
-        let options = Options {
-            scrollback_memory: self.shared.settings.scrollback_memory,
-        };
-        let engine = match terminal::Session::spawn(command, options).await {
-            Ok(engine) => engine,
+        // Held up to the list, so that a revocation finds the session there and names it.
+        let (engine, _hold) = match self.start(permit, command).await {
+            Ok(started) => started,
             Err(error) => {
-                let row =
-                    actor::row(permit.principal(), peer, "session_created", &resource).outcome("failed");
+                let row = actor::row(permit.principal(), peer, "session_created", &resource)
+                    .outcome(error.problem().code);
                 // The failure itself is the answer; a row that says so too is a courtesy.
                 self.shared.store.append_audit(row).await.ok();
-                return Err(error.into());
+                return Err(error);
             }
         };
         let identity = (resource, reservation.name.clone());
@@ -64,6 +62,28 @@ impl Sessions {
         reservation.fulfil(&record);
         publish::spawn(self.clone(), &record);
         Ok(record.show())
+    }
+
+    /// Starts the program for who is still there: writing the row before, or starting, may have taken a while.
+    async fn start(
+        &self,
+        permit: &Permit<Manage>,
+        command: Command,
+    ) -> Result<(terminal::Session, Hold), SessionError> {
+        if !permit.is_current() {
+            return Err(SessionError::Ended);
+        }
+        let options = Options {
+            scrollback_memory: self.shared.settings.scrollback_memory,
+        };
+        let engine = terminal::Session::spawn(command, options).await?;
+        match permit.hold() {
+            Some(hold) => Ok((engine, hold)),
+            None => {
+                engine.stop().await;
+                Err(SessionError::Ended)
+            }
+        }
     }
 
     fn command(&self, id: SessionId, new: &NewSession) -> Command {

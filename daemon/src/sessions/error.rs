@@ -30,6 +30,9 @@ pub(crate) enum SessionError {
     /// The program was not started.
     #[error(transparent)]
     Spawn(#[from] SpawnError),
+    /// The principal ended, or its role changed, while its wish was on the way.
+    #[error("this authentication has ended")]
+    Ended,
     /// The audit row could not be written, so nothing was done.
     #[error("the daemon could not write its store, so nothing was done")]
     StoreFailed,
@@ -67,6 +70,7 @@ impl SessionError {
             ),
             Self::RelativeDirectory(_) => (400, "relative_directory", "name the directory from `/` on"),
             Self::Spawn(error) => of_spawn(error),
+            Self::Ended => (401, "authentication_ended", "ask again"),
             Self::StoreFailed => (
                 503,
                 "store_failed",

@@ -1,4 +1,4 @@
-//! The only way to a session's terminal: every method takes a permit.
+//! The only way to a session's terminal: every method that shows it or acts on it takes a permit.
 
 use std::sync::Arc;
 
@@ -80,13 +80,20 @@ impl Handle {
     }
 
     /// Ends the program and all that it started, and shows the session as it stands then.
+    ///
+    /// # Errors
+    /// [`SessionError::Ended`] where the permit ended before anything was done.
     pub(crate) async fn stop(&self, permit: &Permit<Manage>, peer: &Peer) -> Result<Session, SessionError> {
         self.covered_by(permit)?;
         let row = actor::row(permit.principal(), peer, "session_stopped", self.id());
-        self.store
-            .append_audit(row)
-            .await
-            .map_err(|_| SessionError::StoreFailed)?;
+        if let Err(error) = self.store.append_audit(row).await {
+            // A program that fills the disk must not be safe because of it: like a revocation, the end of a program goes on.
+            tracing::error!(session = self.id(), %error, "a stop could not be written to the audit trail");
+        }
+        // Writing the row may have taken a while.
+        if !permit.is_current() {
+            return Err(SessionError::Ended);
+        }
         tracing::info!(session = self.id(), "stopping a session");
         self.record.engine.stop().await;
         Ok(self.record.show())

@@ -6,8 +6,10 @@ use std::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
+    time::Duration,
 };
 
+use tokio::time::sleep;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFuture};
 
 use crate::{peer::Peer, stream::Socket};
@@ -27,6 +29,8 @@ pub struct Connection {
     in_flight: AtomicUsize,
     /// Its principal has ended: nothing but a close frame may still leave.
     revoked: CancellationToken,
+    /// Its principal ended itself here: a time for the answer to leave in ends the stream, not the drop of it.
+    is_kept_for_answer: AtomicBool,
     /// Finish what is in flight, begin nothing: the daemon ends, or a foreign principal came.
     ending: CancellationToken,
     /// The stream is cut. Cancelled before the socket is, so that nothing is written in between.
@@ -43,6 +47,7 @@ impl Connection {
             has_begun: AtomicBool::new(false),
             in_flight: AtomicUsize::new(0),
             revoked: CancellationToken::new(),
+            is_kept_for_answer: AtomicBool::new(false),
             ending,
             cut: CancellationToken::new(),
         }
@@ -78,6 +83,14 @@ impl Connection {
         self.ending.is_cancelled()
     }
 
+    /// Completes when the other end has gone, whatever of it is still unread. For who does not read on before what came last
+    /// has found room: it would not see the end otherwise. Looks once a second.
+    pub async fn left(&self) {
+        while !self.socket.is_left() {
+            sleep(LOOK).await;
+        }
+    }
+
     pub(crate) fn revoked_token(&self) -> &CancellationToken {
         &self.revoked
     }
@@ -96,6 +109,14 @@ impl Connection {
 
     pub(super) fn is_upgraded(&self) -> bool {
         self.is_upgraded.load(Ordering::Acquire)
+    }
+
+    pub(super) fn keep_for_answer(&self) {
+        self.is_kept_for_answer.store(true, Ordering::Release);
+    }
+
+    pub(super) fn is_kept_for_answer(&self) -> bool {
+        self.is_kept_for_answer.load(Ordering::Acquire)
     }
 
     /// Notes that a request came; it is in flight until its answer's body is dropped.
@@ -131,6 +152,9 @@ impl fmt::Debug for Connection {
             .finish_non_exhaustive()
     }
 }
+
+/// Between two looks at whether the other end has gone.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// A request in flight.
 pub(crate) struct InFlight(Arc<Connection>);

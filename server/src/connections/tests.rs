@@ -159,6 +159,22 @@ async fn ending_a_device_takes_its_connections_and_no_others() {
 }
 
 #[tokio::test]
+async fn a_revoked_stream_that_goes_is_reset_but_the_callers_own_has_time_for_its_answer() {
+    let connections = connections(9, 9);
+    let (id, who) = device(1);
+    let (own, other) = (accept(&connections), accept(&connections));
+    for (entry, _) in [&own, &other] {
+        connections.bind(entry.connection(), &who).unwrap();
+    }
+    let mut ended = end(&connections, id, &who);
+    let kept = ended.take(own.0.connection().id()).unwrap();
+    let reset = other.0.connection().cut_token().clone();
+    drop((own, other));
+    assert!(reset.is_cancelled() && !kept.cut_token().is_cancelled());
+    assert_eq!(connections.count_of(id), 0);
+}
+
+#[tokio::test]
 async fn a_refused_end_closes_nothing() {
     let connections = connections(9, 9);
     let (id, who) = device(1);

@@ -1,11 +1,11 @@
 use std::sync::Arc;
 
-use axum::{Router, body::Body};
+use axum::{Router, body::Body, response::IntoResponse};
 use http::Request;
 use http_body_util::BodyExt;
 use tokio::net::UnixStream;
 
-use super::Edge;
+use super::{Edge, watched, without_answers_to_the_revoked};
 use crate::{
     connections::Entry,
     peer::{LocalPeer, Peer},
@@ -50,4 +50,19 @@ async fn another_user_on_the_unix_socket_is_refused_public_routes_too() {
         assert_eq!(status, 403);
         assert!(body.contains("other_user"), "{body}");
     }
+}
+
+#[tokio::test]
+async fn an_answer_whose_principal_ends_while_it_is_sent_breaks_off() {
+    let server = TestServer::start().await;
+    let (entry, _theirs) = local(&server, rustix::process::geteuid().as_raw());
+    let connection = entry.connection();
+    let (answer, is_last) = without_answers_to_the_revoked(connection, "for a device".into_response());
+    connection.revoked_token().cancel();
+    let sent = watched(connection, connection.begin(), answer, is_last);
+    assert!(sent.into_body().collect().await.is_err());
+    let (refusal, is_last) = without_answers_to_the_revoked(connection, "for a device".into_response());
+    let sent = watched(connection, connection.begin(), refusal, is_last);
+    assert_eq!(sent.status(), 401);
+    assert!(!sent.into_body().collect().await.unwrap().to_bytes().is_empty());
 }

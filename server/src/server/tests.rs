@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use crate::{
     access::Access,
     extract::{Json, Path, Query},
-    limits::{BODY, Limits},
+    limits::{BODY, Limits, PUBLIC_BODY},
     router::{Permitted, Routes},
     shutdown::Shutdown,
     testing::{Client, TestServer, with_token},
@@ -30,6 +30,12 @@ fn routes() -> Routes<Arc<Access>> {
             Method::GET,
             "/v1/number/{number}",
             async |Path(number): Path<u8>| number.to_string(),
+        )
+        .route::<View, _, _>(
+            Method::POST,
+            "/v1/echo/for-devices",
+            None,
+            async |_: Permitted<View>, Json(body): Json<Vec<u32>>| axum::Json(body),
         )
         .route::<View, _, _>(Method::GET, "/v1/stream", None, async |_: Permitted<View>| {
             endless("text/event-stream")
@@ -226,11 +232,18 @@ async fn bodies_and_queries_that_cannot_be_read_are_problems() {
         client.post("/v1/echo", "text/plain", "[1]").await.problem(),
         (415, "unsupported_media_type".to_owned())
     );
-    let long = vec![b' '; BODY + 1];
-    assert_eq!(
-        client.post("/v1/echo", json, long).await.problem(),
-        (413, "body_too_large".to_owned())
-    );
+    let blank = |bytes| vec![b' '; bytes];
+    let mut client = server.owner().await;
+    for (path, limit) in [("/v1/echo", PUBLIC_BODY), ("/v1/echo/for-devices", BODY)] {
+        assert_eq!(
+            client.post(path, json, blank(limit)).await.problem(),
+            (400, "malformed_request".to_owned())
+        );
+        assert_eq!(
+            client.post(path, json, blank(limit + 1)).await.problem(),
+            (413, "body_too_large".to_owned())
+        );
+    }
     assert_eq!(
         client.get("/v1/number?number=many", None).await.problem(),
         (400, "malformed_request".to_owned())

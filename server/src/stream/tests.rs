@@ -134,3 +134,12 @@ async fn an_open_stream_shows_no_end() {
     let (_stream, _connections, mut theirs) = unix();
     assert!(waits_for_bytes(&mut theirs).await);
 }
+
+#[tokio::test]
+async fn an_end_is_seen_behind_bytes_that_nobody_reads() {
+    let (stream, _connections, mut theirs) = tcp().await;
+    theirs.write_all(b"unread").await.unwrap();
+    assert!(!stream.socket.is_left());
+    theirs.shutdown().await.unwrap();
+    stream.connection().left().await;
+}

@@ -29,6 +29,11 @@ pub(in crate::routes) async fn make(
     peer: Peer,
     OptionalJson(body): OptionalJson<NewOffer>,
 ) -> Result<(StatusCode, Json<OfferMade>), Failure> {
+    let authority = access
+        .config
+        .link_authority
+        .as_deref()
+        .ok_or(Failure::NoListener)?;
     let terms = terms(&body)?;
     let now = clock::now();
     let (offer, secret) = access.authority().offer(terms, now, &mut random::rng())?;
@@ -47,7 +52,7 @@ pub(in crate::routes) async fn make(
     }
     let made = OfferMade {
         id: offer.id,
-        url: link(&access, &offer, &secret),
+        url: link(authority, &access, &offer, &secret),
         expires_in: offer.expires_at.since(now).as_secs(),
     };
     Ok((StatusCode::CREATED, Json(made)))
@@ -64,8 +69,7 @@ fn terms(body: &NewOffer) -> Result<OfferTerms, Failure> {
 }
 
 /// The secret stands in the fragment only: browsers never send that.
-fn link(access: &Access, offer: &OfferView, secret: &OfferSecret) -> WireSecret {
-    let authority = &access.config.link_authority;
+fn link(authority: &str, access: &Access, offer: &OfferView, secret: &OfferSecret) -> WireSecret {
     WireSecret::new(format!(
         "https://{authority}/pair#{}.{}.{}",
         offer.id,

@@ -46,7 +46,7 @@ fn start(home: &FilePath) -> Arc<Access> {
         life: "0011223344556677".to_owned(),
         version: "0".to_owned(),
         names: Vec::new(),
-        link_authority: "localhost:7443".to_owned(),
+        link_authority: Some("localhost:7443".to_owned()),
         noun: "thing",
         limits: Limits::default(),
         pairing: PairingLimits::default(),

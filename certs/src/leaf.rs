@@ -1,0 +1,148 @@
+//! The leaf that is kept, so that a browser's exception for it outlives a restart.
+
+use std::{fmt::Write, path::Path, time::Duration};
+
+use ring::digest::{SHA256, digest};
+use rustls_pki_types::{CertificateDer, UnixTime, pem::PemObject};
+
+use crate::{Certified, CertsError, Identity, Names, files};
+
+impl Identity {
+    /// The leaf in a directory of keys if it is for these names, of this key and good for 30 days more; else a new one, which is
+    /// kept there in its place. A file that cannot be read as ours is replaced too: the key alone cannot be made again.
+    ///
+    /// # Errors
+    /// As [`Identity::certificate`]; or when the file has the wrong owner, mode or kind, or cannot be written.
+    pub fn kept_certificate(
+        &self,
+        keys: &Path,
+        names: &Names,
+        now: UnixTime,
+    ) -> Result<Certified, CertsError> {
+        let path = keys.join(LEAF_FILE);
+        let subject = self.subject(names);
+        let kept = files::read(&path)?.and_then(|text| Kept::parse(std::str::from_utf8(&text).ok()?));
+        if let Some(kept) = kept.filter(|kept| kept.subject == subject && kept.is_good(now)) {
+            return self.with_leaf(kept.leaf, kept.not_after);
+        }
+        let certified = self.certificate(names, now)?;
+        let leaf = &certified.key.cert[0];
+        let pem = pem_of(leaf);
+        let text = format!("{subject} {}\n{pem}", certified.not_after.as_secs());
+        files::replace(&path, text.as_bytes())?;
+        Ok(certified)
+    }
+
+    /// What a leaf is about, as one word: a hash of the key's pin and of every name.
+    fn subject(&self, names: &Names) -> String {
+        let mut text = self.pin().to_string();
+        for host in names.hosts() {
+            text = text + "\n" + host;
+        }
+        for address in names.addresses() {
+            text = text + "\n" + &address.to_string();
+        }
+        digest(&SHA256, text.as_bytes())
+            .as_ref()
+            .iter()
+            .fold(String::new(), |mut word, byte| {
+                let _ = write!(word, "{byte:02x}");
+                word
+            })
+    }
+}
+
+/// What the file holds: a line of subject and end, then the certificate in PEM (RFC 7468 allows text before it).
+struct Kept {
+    subject: String,
+    not_after: UnixTime,
+    leaf: CertificateDer<'static>,
+}
+
+impl Kept {
+    fn parse(text: &str) -> Option<Self> {
+        let (head, pem) = text.split_once('\n')?;
+        let (subject, seconds) = head.split_once(' ')?;
+        Some(Self {
+            subject: subject.to_owned(),
+            not_after: UnixTime::since_unix_epoch(Duration::from_secs(seconds.parse().ok()?)),
+            leaf: CertificateDer::from_pem_slice(pem.as_bytes()).ok()?,
+        })
+    }
+
+    fn is_good(&self, now: UnixTime) -> bool {
+        self.not_after.as_secs().saturating_sub(now.as_secs()) > RENEWAL.as_secs()
+    }
+}
+
+fn pem_of(leaf: &CertificateDer<'_>) -> String {
+    use base64ct::{Base64, Encoding};
+    let body = Base64::encode_string(leaf);
+    let lines: Vec<&str> = (0..body.len())
+        .step_by(64)
+        .map(|at| &body[at..body.len().min(at + 64)])
+        .collect();
+    format!(
+        "-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n",
+        lines.join("\n")
+    )
+}
+
+const LEAF_FILE: &str = "certificate.pem";
+
+/// A new leaf comes while the former is still good for so long (access.md 9).
+const RENEWAL: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, time::Duration};
+
+    use rustls_pki_types::UnixTime;
+
+    use super::LEAF_FILE;
+    use crate::{Certified, Identity, Names};
+
+    const DAY: u64 = 24 * 60 * 60;
+
+    fn day(number: u64) -> UnixTime {
+        UnixTime::since_unix_epoch(Duration::from_secs(20_000 * DAY + number * DAY))
+    }
+
+    fn leaf(certified: &Certified) -> Vec<u8> {
+        certified.key.cert[0].to_vec()
+    }
+
+    #[test]
+    fn the_leaf_outlives_a_restart_until_names_or_age_change_it() {
+        let home = tempfile::tempdir().unwrap();
+        let keys = home.path().join("keys");
+        let names = Names::new("0011223344556677");
+        let first = Identity::load_or_create(&keys)
+            .unwrap()
+            .kept_certificate(&keys, &names, day(0))
+            .unwrap();
+        let identity = Identity::load_or_create(&keys).unwrap();
+        let again = |names: &Names, at| leaf(&identity.kept_certificate(&keys, names, at).unwrap());
+        assert_eq!(again(&names, day(300)), leaf(&first));
+        let renewed = again(&names, day(370));
+        assert_ne!(renewed, leaf(&first));
+        assert_eq!(again(&names, day(371)), renewed);
+        assert_ne!(again(&names.host("desk.example"), day(371)), renewed);
+    }
+
+    #[test]
+    fn a_damaged_file_is_replaced_under_the_same_key() {
+        let home = tempfile::tempdir().unwrap();
+        let keys = home.path().join("keys");
+        let names = Names::new("0011223344556677");
+        let identity = Identity::load_or_create(&keys).unwrap();
+        identity.kept_certificate(&keys, &names, day(0)).unwrap();
+        fs::write(keys.join(LEAF_FILE), "no certificate").unwrap();
+        let made = identity.kept_certificate(&keys, &names, day(1)).unwrap();
+        assert_eq!(
+            leaf(&identity.kept_certificate(&keys, &names, day(2)).unwrap()),
+            leaf(&made)
+        );
+        assert_eq!(Identity::load_or_create(&keys).unwrap().pin(), identity.pin());
+    }
+}
