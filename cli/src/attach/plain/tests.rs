@@ -1,0 +1,142 @@
+use std::path::PathBuf;
+
+use futures_util::{SinkExt, StreamExt};
+use protocol::{
+    attach::{CLOSE_RESTARTING, CLOSE_REVOKED, ClientMessage, Mode, ServerMessage},
+    sessions::Exit,
+};
+use tokio::{net::UnixListener, task::JoinHandle};
+use tokio_tungstenite::{
+    accept_async,
+    tungstenite::{Message, protocol::CloseFrame},
+};
+
+use super::{End, end_of_input, pass_on};
+use crate::{
+    attach::filter::Filter,
+    attachment::{Begin, attach},
+    client::Client,
+    failure::Failure,
+};
+
+/// A daemon that sends what it is told to, then closes with a code; it gives back what it was sent.
+struct Daemon {
+    _folder: tempfile::TempDir,
+    socket: PathBuf,
+    heard: JoinHandle<Vec<ClientMessage>>,
+}
+
+impl Daemon {
+    fn new(messages: Vec<ServerMessage>, code: u16) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("transom.sock");
+        let listener = UnixListener::bind(&socket).unwrap();
+        let heard = tokio::spawn(async move {
+            let (stream, _) = listener.accept().await.unwrap();
+            let mut socket = accept_async(stream).await.unwrap();
+            for message in messages {
+                socket
+                    .send(Message::Binary(message.encode().into()))
+                    .await
+                    .unwrap();
+            }
+            socket
+                .close(Some(CloseFrame {
+                    code: code.into(),
+                    reason: "".into(),
+                }))
+                .await
+                .ok();
+            let mut heard = Vec::new();
+            while let Some(Ok(message)) = socket.next().await {
+                if let Message::Binary(bytes) = message {
+                    heard.push(ClientMessage::decode(&bytes).unwrap());
+                }
+            }
+            heard
+        });
+        Self {
+            _folder: folder,
+            socket,
+            heard,
+        }
+    }
+
+    async fn follow(&self, filter: Option<Filter>) -> (Result<End, Failure>, Vec<u8>) {
+        let client = Client::at(&self.socket).unwrap();
+        let (mut outgoing, mut incoming) = attach(&client, "ses_1", Mode::Lossless, Begin::Output)
+            .await
+            .unwrap();
+        let mut written = Vec::new();
+        let end = pass_on(&mut incoming, &mut outgoing, &mut written, filter).await;
+        (end, written)
+    }
+}
+
+fn output(offset: u64, bytes: &[u8]) -> ServerMessage {
+    ServerMessage::Output {
+        offset,
+        bytes: bytes.to_vec(),
+    }
+}
+
+fn exit() -> Exit {
+    Exit {
+        code: Some(7),
+        signal: None,
+        duration_ms: 1,
+        peak_memory_bytes: 1,
+    }
+}
+
+async fn failure(messages: Vec<ServerMessage>, code: u16) -> (u8, String) {
+    match Daemon::new(messages, code).follow(None).await.0.unwrap_err() {
+        Failure::Problem { exit, problem } => (exit, problem.code),
+        Failure::ClosedPipe => panic!("nothing was closed"),
+    }
+}
+
+#[tokio::test]
+async fn every_byte_is_written_and_acknowledged_and_the_programs_end_told() {
+    let messages = vec![
+        output(0, b"a\x1b[6n"),
+        output(5, b"\xff\0"),
+        ServerMessage::Exit(exit()),
+    ];
+    let daemon = Daemon::new(messages, 1000);
+    let (end, written) = daemon.follow(None).await;
+    assert_eq!(
+        (end.unwrap(), written),
+        (End::Exited(exit()), b"a\x1b[6n\xff\0".to_vec())
+    );
+    let acks = daemon.heard.await.unwrap();
+    assert_eq!(acks.last(), Some(&ClientMessage::Ack { offset: 7 }));
+}
+
+#[tokio::test]
+async fn what_goes_to_a_terminal_holds_no_query() {
+    let daemon = Daemon::new(vec![output(0, b"a\x1b[6nb"), ServerMessage::Exit(exit())], 1000);
+    let (_, written) = daemon.follow(Some(Filter::default())).await;
+    assert!(written.starts_with(b"ab"), "{written:?}");
+}
+
+#[tokio::test]
+async fn bytes_that_are_gone_are_an_error_and_never_left_out_in_silence() {
+    let messages = vec![output(0, b"abc"), output(9, b"jkl"), ServerMessage::Exit(exit())];
+    assert_eq!(failure(messages, 1000).await, (1, "truncated".to_owned()));
+}
+
+#[tokio::test]
+async fn each_way_to_be_cut_off_has_its_own_error() {
+    assert_eq!(
+        failure(vec![output(0, b"a")], CLOSE_RESTARTING).await,
+        (3, "connection_lost".to_owned())
+    );
+    assert_eq!(failure(vec![], CLOSE_REVOKED).await, (4, "revoked".to_owned()));
+}
+
+#[test]
+fn the_end_of_input_is_what_a_persons_ctrl_d_would_be() {
+    assert_eq!(end_of_input(true), b"\x04");
+    assert_eq!(end_of_input(false), b"\x04\x04");
+}

@@ -1,0 +1,161 @@
+//! The client's end of the attach protocol, over the Unix socket.
+
+use std::time::Duration;
+
+use futures_util::{
+    SinkExt, StreamExt,
+    stream::{SplitSink, SplitStream},
+};
+use protocol::attach::{
+    CLOSE_GONE, CLOSE_NOT_PERMITTED, CLOSE_REVOKED, CLOSE_TOO_MANY, ClientMessage, Mode, ServerMessage,
+};
+use tokio::net::UnixStream;
+use tokio_tungstenite::{
+    WebSocketStream, client_async,
+    tungstenite::{Error, Message, protocol::CloseFrame},
+};
+
+use crate::{client, client::Client, failure::Failure};
+
+/// Where an attachment begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Begin {
+    /// With the screen as it is.
+    Screen,
+    /// With the output from its first byte.
+    Output,
+}
+
+/// What comes from the session.
+#[derive(Debug)]
+pub(crate) struct Incoming(SplitStream<WebSocketStream<UnixStream>>);
+
+/// What goes to the session.
+#[derive(Debug)]
+pub(crate) struct Outgoing(SplitSink<WebSocketStream<UnixStream>, Message>);
+
+/// Attaches to the session with this id.
+///
+/// # Errors
+/// What kept the connection from being made, or the daemon's refusal.
+pub(crate) async fn attach(
+    client: &Client,
+    session: &str,
+    mode: Mode,
+    begin: Begin,
+) -> Result<(Outgoing, Incoming), Failure> {
+    let mode = match mode {
+        Mode::View => "view",
+        Mode::Write => "write",
+        Mode::Lossless => "lossless",
+    };
+    let from = match begin {
+        Begin::Screen => "screen",
+        Begin::Output => "0",
+    };
+    let socket = client.socket();
+    let url = format!(
+        "ws://localhost{}/sessions/{session}/attach?mode={mode}&from={from}",
+        protocol::API
+    );
+    let upgraded = async {
+        let stream = UnixStream::connect(socket)
+            .await
+            .map_err(|error| Failure::connecting(socket, &error))?;
+        client_async(url, stream)
+            .await
+            .map_err(|error| refused(client, error))
+    };
+    let (stream, _) = tokio::time::timeout(PATIENCE, upgraded)
+        .await
+        .map_err(|_| Failure::no_answer(socket))
+        .flatten()?;
+    let (outgoing, incoming) = stream.split();
+    Ok((Outgoing(outgoing), Incoming(incoming)))
+}
+
+impl Incoming {
+    /// The next message.
+    ///
+    /// # Errors
+    /// Why there is none any more.
+    pub(crate) async fn next(&mut self) -> Result<ServerMessage, Failure> {
+        loop {
+            match self.0.next().await {
+                Some(Ok(Message::Binary(bytes))) => {
+                    return ServerMessage::decode(&bytes).map_err(|error| {
+                        let hint = "daemon and command are of different versions: restart the daemon";
+                        Failure::failed(
+                            "unknown_message",
+                            format!("the daemon's message is not understood: {error}"),
+                            hint,
+                        )
+                    });
+                }
+                Some(Ok(Message::Close(frame))) => return Err(closed(frame.as_ref())),
+                // Text has no meaning here; pings are answered below this layer.
+                Some(Ok(_)) => {}
+                Some(Err(_)) | None => return Err(closed(None)),
+            }
+        }
+    }
+}
+
+impl Outgoing {
+    /// Sends a message.
+    ///
+    /// # Errors
+    /// The connection is gone.
+    pub(crate) async fn send(&mut self, message: &ClientMessage) -> Result<(), Failure> {
+        self.0
+            .send(Message::Binary(message.encode().into()))
+            .await
+            .map_err(|_| closed(None))
+    }
+
+    /// Says that nothing more is wanted.
+    pub(crate) async fn close(&mut self) {
+        // Who is gone already needs no goodbye, and who is stuck gets none.
+        tokio::time::timeout(GOODBYE, self.0.close()).await.ok();
+    }
+}
+
+/// What the end of an attachment means.
+fn closed(frame: Option<&CloseFrame>) -> Failure {
+    match frame.map(|frame| u16::from(frame.code)) {
+        Some(CLOSE_REVOKED) => Failure::rejected_token(),
+        Some(CLOSE_NOT_PERMITTED) => Failure::answered(protocol::Problem::new(
+            403,
+            "not_permitted",
+            "this attachment is not permitted any more",
+            "ask the owner of the daemon what you may do",
+        )),
+        Some(CLOSE_GONE) => Failure::failed(
+            "session_gone",
+            "the session does not exist any more",
+            "`transom ls` lists what does",
+        ),
+        Some(CLOSE_TOO_MANY) => Failure::failed(
+            "too_many_connections",
+            "the daemon takes no more connections",
+            "detach elsewhere, then try again",
+        ),
+        Some(_) => Failure::lost("the daemon ended while this was attached to it"),
+        None => Failure::lost("the connection to the daemon broke off"),
+    }
+}
+
+fn refused(client: &Client, error: Error) -> Failure {
+    match error {
+        Error::Http(response) => {
+            client::refused(response.status(), response.body().as_deref().unwrap_or_default())
+        }
+        Error::Io(error) => Failure::connecting(client.socket(), &error),
+        other => Failure::lost(format!("the daemon did not attach this: {other}")),
+    }
+}
+
+/// How long an attachment may take to begin.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a goodbye may take.
+const GOODBYE: Duration = Duration::from_millis(200);

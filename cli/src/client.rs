@@ -1,0 +1,234 @@
+//! A client of the daemon's API over its Unix socket.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use daemon::paths::Paths;
+use protocol::Problem;
+use reqwest::{Method, RequestBuilder, StatusCode};
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::failure::Failure;
+
+/// A client of one daemon; making it does not connect.
+#[derive(Clone, Debug)]
+pub(crate) struct Client {
+    socket: PathBuf,
+    http: reqwest::Client,
+}
+
+impl Client {
+    /// A client of the daemon that the environment names.
+    pub(crate) fn of_environment() -> Result<Self, Failure> {
+        let paths =
+            Paths::find(None).map_err(|error| Failure::configuration(error.to_string(), error.hint()))?;
+        Self::at(&paths.socket())
+    }
+
+    /// A client of the daemon behind this socket.
+    pub(crate) fn at(socket: &Path) -> Result<Self, Failure> {
+        // A second installation in the same process changes nothing.
+        rustls::crypto::ring::default_provider().install_default().ok();
+        let http = reqwest::Client::builder()
+            .unix_socket(socket)
+            .no_proxy()
+            .tls_certs_only([])
+            .http1_only()
+            .build()
+            .map_err(|error| Failure::failed("client", format!("no client could be made: {error}"), ""))?;
+        Ok(Self {
+            socket: socket.to_owned(),
+            http,
+        })
+    }
+
+    /// The daemon's socket.
+    pub(crate) fn socket(&self) -> &Path {
+        &self.socket
+    }
+
+    /// Asks for a value.
+    pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Failure> {
+        self.read(self.request(Method::GET, path), QUICK).await
+    }
+
+    /// Sends a body and reads the answer.
+    pub(crate) async fn post<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, Failure> {
+        self.read(self.request(Method::POST, path).json(body), THOROUGH)
+            .await
+    }
+
+    /// Sends a body to whose answer there is nothing to read.
+    pub(crate) async fn send(&self, path: &str, body: &impl Serialize) -> Result<(), Failure> {
+        self.answer(self.request(Method::POST, path).json(body), THOROUGH)
+            .await
+            .map(drop)
+    }
+
+    /// Deletes, and reads what that did.
+    pub(crate) async fn delete<T: DeserializeOwned>(&self, path: &str) -> Result<T, Failure> {
+        self.read(self.request(Method::DELETE, path), THOROUGH).await
+    }
+
+    /// Deletes what leaves nothing to read.
+    pub(crate) async fn withdraw(&self, path: &str) -> Result<(), Failure> {
+        self.answer(self.request(Method::DELETE, path), QUICK)
+            .await
+            .map(drop)
+    }
+
+    fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        // The host is ignored on the socket, and has to be there.
+        self.http
+            .request(method, format!("http://localhost{}{path}", protocol::API))
+    }
+
+    async fn read<T: DeserializeOwned>(
+        &self,
+        request: RequestBuilder,
+        patience: Duration,
+    ) -> Result<T, Failure> {
+        let body = self.answer(request, patience).await?;
+        serde_json::from_slice(&body).map_err(|error| {
+            let hint = "daemon and command are of different versions: `transom shutdown`, then `transom up`";
+            Failure::failed(
+                "unknown_answer",
+                format!("the daemon's answer is not understood: {error}"),
+                hint,
+            )
+        })
+    }
+
+    async fn answer(&self, request: RequestBuilder, patience: Duration) -> Result<Vec<u8>, Failure> {
+        let response = request
+            .timeout(patience)
+            .send()
+            .await
+            .map_err(|error| self.no_answer(&error))?;
+        let status = response.status();
+        let body = response.bytes().await.map_err(|error| self.no_answer(&error))?;
+        if status.is_success() {
+            Ok(body.into())
+        } else {
+            Err(refused(status, &body))
+        }
+    }
+
+    fn no_answer(&self, error: &reqwest::Error) -> Failure {
+        if error.is_timeout() {
+            Failure::no_answer(&self.socket)
+        } else {
+            Failure::connecting(&self.socket, error)
+        }
+    }
+}
+
+/// What an answer that is no success means.
+pub(crate) fn refused(status: StatusCode, body: &[u8]) -> Failure {
+    let problem = serde_json::from_slice(body).unwrap_or_else(|_| {
+        let detail = format!("the daemon answered {status}, and does not say why");
+        Problem::new(status.as_u16(), "unexplained", detail, "its log says more")
+    });
+    Failure::answered(problem)
+}
+
+/// How long an answer may take that needs no work.
+const QUICK: Duration = Duration::from_secs(5);
+/// How long an answer may take that ends programs: a stop waits 5 s before it kills, a shutdown stops all of them.
+const THOROUGH: Duration = Duration::from_secs(30);
+
+#[cfg(test)]
+mod tests {
+    use std::{io::Read, io::Write, os::unix::net::UnixListener, path::Path, thread};
+
+    use protocol::Problem;
+    use serde_json::json;
+
+    use super::Client;
+    use crate::failure::Failure;
+
+    fn parts(failure: Failure) -> (u8, String, String) {
+        match failure {
+            Failure::Problem { exit, problem } => (exit, problem.code, problem.hint),
+            Failure::ClosedPipe => panic!("a closed pipe has no parts"),
+        }
+    }
+
+    async fn ask(socket: &Path) -> Failure {
+        Client::at(socket)
+            .unwrap()
+            .get::<serde_json::Value>("/status")
+            .await
+            .unwrap_err()
+    }
+
+    /// A daemon that gives one answer; nothing ends the connection.
+    fn daemon(directory: &Path, answer: &str) -> std::path::PathBuf {
+        let socket = directory.join("transom.sock");
+        let listener = UnixListener::bind(&socket).unwrap();
+        let answer = answer.to_owned();
+        thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            assert!(stream.read(&mut [0; 4096]).unwrap() > 0);
+            stream.write_all(answer.as_bytes()).unwrap();
+        });
+        socket
+    }
+
+    #[tokio::test]
+    async fn no_socket_means_that_no_daemon_runs() {
+        let directory = tempfile::tempdir().unwrap();
+        assert_eq!(
+            parts(ask(&directory.path().join("transom.sock")).await).1,
+            "unreachable"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_socket_without_a_listener_means_that_no_daemon_runs() {
+        let directory = tempfile::tempdir().unwrap();
+        let socket = directory.path().join("transom.sock");
+        drop(UnixListener::bind(&socket).unwrap());
+        assert_eq!(parts(ask(&socket).await).0, 3);
+    }
+
+    #[tokio::test]
+    async fn the_daemons_own_words_are_passed_on() {
+        let directory = tempfile::tempdir().unwrap();
+        let body = json!(Problem::new(403, "x", "no", "do this instead")).to_string();
+        let socket = daemon(
+            directory.path(),
+            &format!(
+                "HTTP/1.1 403 Forbidden\r\nContent-Length: {}\r\n\r\n{body}",
+                body.len()
+            ),
+        );
+        assert_eq!(
+            parts(ask(&socket).await),
+            (4, "x".to_owned(), "do this instead".to_owned())
+        );
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_is_no_problem_is_still_a_failure() {
+        let directory = tempfile::tempdir().unwrap();
+        let socket = daemon(
+            directory.path(),
+            "HTTP/1.1 500 Oops\r\nContent-Length: 2\r\n\r\nno",
+        );
+        assert_eq!(parts(ask(&socket).await).1, "unexplained");
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_ends_early_is_said_to_be_lost() {
+        let directory = tempfile::tempdir().unwrap();
+        let socket = daemon(directory.path(), "");
+        assert_eq!(parts(ask(&socket).await).1, "connection_lost");
+    }
+}

@@ -1,0 +1,98 @@
+//! Spans of time as people write and read them.
+
+use jiff::Timestamp;
+
+/// Seconds of a span such as `90d`, `12h`, `30m` or `45s`.
+///
+/// # Errors
+/// A sentence that says what is taken.
+pub(crate) fn parse(text: &str) -> Result<u64, String> {
+    let digits = text
+        .find(|character: char| !character.is_ascii_digit())
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let factor = UNITS
+        .iter()
+        .find(|(name, _)| *name == unit)
+        .map(|(_, factor)| *factor);
+    let seconds = number
+        .parse::<u64>()
+        .ok()
+        .zip(factor)
+        .and_then(|(number, factor)| number.checked_mul(factor));
+    match seconds {
+        Some(seconds) if seconds > 0 => Ok(seconds),
+        _ => Err("a span is a number with a unit: 45s, 30m, 12h, 90d or 2w".to_owned()),
+    }
+}
+
+/// How long before `now` it was, in its largest unit: `12s`, `5m`, `3h`, `2d`.
+pub(crate) fn since(then: Timestamp, now: Timestamp) -> String {
+    brief(now.as_second() - then.as_second())
+}
+
+/// How long after `now` it will be, in its largest unit.
+pub(crate) fn until(then: Timestamp, now: Timestamp) -> String {
+    brief(then.as_second() - now.as_second())
+}
+
+fn brief(seconds: i64) -> String {
+    let seconds = u64::try_from(seconds).unwrap_or_default();
+    let (unit, factor) = UNITS[..DAYS]
+        .iter()
+        .rev()
+        .find(|(_, factor)| seconds >= *factor)
+        .unwrap_or(&UNITS[0]);
+    format!("{}{unit}", seconds / factor)
+}
+
+/// Units and their seconds, smallest first.
+const UNITS: [(&str, u64); 5] = [("s", 1), ("m", 60), ("h", 3_600), ("d", 86_400), ("w", 604_800)];
+/// Weeks are understood, and never shown: a span in days is easier to compare.
+const DAYS: usize = 4;
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+
+    use super::{parse, since};
+
+    #[test]
+    fn a_span_is_a_number_and_a_unit() {
+        assert_eq!(parse("90d"), Ok(7_776_000));
+        assert_eq!(parse("45s"), Ok(45));
+        assert_eq!(parse("2w"), Ok(1_209_600));
+    }
+
+    #[test]
+    fn anything_else_is_no_span() {
+        for text in [
+            "",
+            "90",
+            "d",
+            "-1d",
+            "1.5h",
+            "1y",
+            "0s",
+            "99999999999999999999d",
+            "9999999999999999w",
+        ] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_time_is_shown_in_its_largest_unit_and_never_as_negative() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        for (seconds, shown) in [
+            (0, "0s"),
+            (59, "59s"),
+            (60, "1m"),
+            (7_300, "2h"),
+            (900_000, "10d"),
+            (-5, "0s"),
+        ] {
+            assert_eq!(since(at(1_000_000), at(1_000_000 + seconds)), shown);
+        }
+    }
+}

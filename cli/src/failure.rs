@@ -1,0 +1,261 @@
+//! What went wrong, for a person, for a script, and as an exit code.
+
+use std::{error::Error, io, path::Path};
+
+use protocol::Problem;
+
+use crate::{escape::escape, exit, output};
+
+/// Why a verb did not do what it was asked.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Who read our output went away: nothing to say, and no failure.
+    ClosedPipe,
+    /// Anything else, with its exit code.
+    Problem {
+        /// The exit code.
+        exit: u8,
+        /// What happened and what to do now, as on the wire.
+        problem: Box<Problem>,
+    },
+}
+
+impl Failure {
+    /// The operation failed.
+    pub(crate) fn failed(code: &str, detail: impl Into<String>, hint: impl Into<String>) -> Self {
+        let status = match code {
+            "not_found" | "session_gone" => 404,
+            "ambiguous" => 409,
+            _ => 500,
+        };
+        Self::with(exit::FAILED, Problem::new(status, code, detail, hint))
+    }
+
+    /// What was asked for cannot be.
+    pub(crate) fn usage(detail: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::with(exit::USAGE, Problem::new(400, "usage", detail, hint))
+    }
+
+    /// The configuration cannot be used.
+    pub(crate) fn configuration(detail: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::with(
+            exit::BAD_CONFIGURATION,
+            Problem::new(500, "bad_configuration", detail, hint),
+        )
+    }
+
+    /// Nobody listens at the socket: start a daemon.
+    pub(crate) fn unreachable(socket: &Path) -> Self {
+        let detail = format!("no daemon runs at {}", socket.display());
+        let hint = "start it with `transom up`; if it runs elsewhere, set TRANSOM_DIR as it was started";
+        Self::with(exit::UNREACHABLE, Problem::new(503, "unreachable", detail, hint))
+    }
+
+    /// The daemon was there and is not any more.
+    pub(crate) fn lost(detail: impl Into<String>) -> Self {
+        let hint = "`transom status` tells whether a daemon runs, `transom up` starts one";
+        Self::with(
+            exit::UNREACHABLE,
+            Problem::new(503, "connection_lost", detail, hint),
+        )
+    }
+
+    /// It is there and does not answer: ask again.
+    pub(crate) fn timed_out(detail: impl Into<String>) -> Self {
+        let hint = "it is busy: ask again in a moment; its log says what holds it up";
+        Self::with(exit::TIMED_OUT, Problem::new(504, "timed_out", detail, hint))
+    }
+
+    /// The socket is another user's.
+    pub(crate) fn not_permitted(socket: &Path) -> Self {
+        let detail = format!(
+            "the socket {} does not let you in: it is another user's",
+            socket.display()
+        );
+        let hint = "run this as the user whose daemon it is, or unset TRANSOM_DIR to use your own";
+        Self::with(
+            exit::NOT_PERMITTED,
+            Problem::new(403, "socket_not_permitted", detail, hint),
+        )
+    }
+
+    /// The daemon does not know the credential, or not any more.
+    pub(crate) fn rejected_token() -> Self {
+        let detail = "the daemon rejected the token: it is unknown, expired or revoked";
+        let hint = "pair this device again; trying again does not help";
+        Self::with(exit::NOT_PERMITTED, Problem::new(401, "revoked", detail, hint))
+    }
+
+    /// What the daemon answered.
+    pub(crate) fn answered(problem: Problem) -> Self {
+        let exit = match problem.status {
+            401 | 403 => exit::NOT_PERMITTED,
+            408 | 504 => exit::TIMED_OUT,
+            _ => exit::FAILED,
+        };
+        Self::with(exit, problem)
+    }
+
+    /// What kept a connection to the socket from being made, or ended it before the answer.
+    pub(crate) fn connecting(socket: &Path, error: &(dyn Error + 'static)) -> Self {
+        match io_kind(error) {
+            Some(io::ErrorKind::PermissionDenied) => Self::not_permitted(socket),
+            Some(
+                io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused | io::ErrorKind::NotADirectory,
+            ) => Self::unreachable(socket),
+            Some(io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock) => Self::no_answer(socket),
+            _ => Self::lost(format!(
+                "the daemon at {} ended the connection before it answered",
+                socket.display()
+            )),
+        }
+    }
+
+    /// Nothing came back in time.
+    pub(crate) fn no_answer(socket: &Path) -> Self {
+        Self::timed_out(format!(
+            "the daemon at {} did not answer in time",
+            socket.display()
+        ))
+    }
+
+    /// Whether no daemon is there at all.
+    pub(crate) fn is_unreachable(&self) -> bool {
+        matches!(self, Self::Problem { problem, .. } if problem.code == "unreachable")
+    }
+
+    /// Says it, and gives the exit code.
+    pub(crate) fn report(self, json: bool) -> u8 {
+        let Self::Problem { exit, problem } = self else {
+            return exit::OK;
+        };
+        if json {
+            return output::json(&problem).map_or_else(|failure| failure.report(false), |()| exit);
+        }
+        output::error(&escape(&problem.detail));
+        if !problem.hint.is_empty() {
+            output::hint(&escape(&problem.hint));
+        }
+        exit
+    }
+
+    fn with(exit: u8, problem: Problem) -> Self {
+        Self::Problem {
+            exit,
+            problem: Box::new(problem),
+        }
+    }
+}
+
+impl From<io::Error> for Failure {
+    /// A local read or write that failed.
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            return Self::ClosedPipe;
+        }
+        Self::failed(
+            "local_io",
+            format!("reading or writing failed here: {error}"),
+            "look at the disk and the terminal",
+        )
+    }
+}
+
+/// The kind of the first system error in the chain of causes.
+fn io_kind(error: &(dyn Error + 'static)) -> Option<io::ErrorKind> {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if let Some(io) = error.downcast_ref::<io::Error>() {
+            // An io::Error may wrap another that knows more.
+            return io.get_ref().and_then(|inner| io_kind(inner)).or(Some(io.kind()));
+        }
+        cause = error.source();
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{io, path::Path};
+
+    use protocol::Problem;
+
+    use super::Failure;
+
+    fn parts(failure: Failure) -> (u8, Problem) {
+        match failure {
+            Failure::Problem { exit, problem } => (exit, *problem),
+            Failure::ClosedPipe => panic!("a closed pipe has no parts"),
+        }
+    }
+
+    fn connecting(kind: io::ErrorKind) -> (u8, String) {
+        let (exit, problem) = parts(Failure::connecting(Path::new("/s"), &io::Error::from(kind)));
+        (exit, problem.code)
+    }
+
+    #[test]
+    fn the_four_kinds_of_no_answer_are_four_errors_with_four_hints() {
+        let all = [
+            Failure::unreachable(Path::new("/s")),
+            Failure::no_answer(Path::new("/s")),
+            Failure::not_permitted(Path::new("/s")),
+            Failure::rejected_token(),
+        ]
+        .map(parts);
+        assert_eq!(all.each_ref().map(|(exit, _)| *exit), [3, 5, 4, 4]);
+        for (index, (_, one)) in all.iter().enumerate() {
+            assert!(
+                all[index + 1..]
+                    .iter()
+                    .all(|(_, other)| one.hint != other.hint && one.code != other.code)
+            );
+        }
+    }
+
+    #[test]
+    fn what_keeps_a_connection_from_being_made_is_told_apart() {
+        assert_eq!(connecting(io::ErrorKind::NotFound), (3, "unreachable".to_owned()));
+        assert_eq!(
+            connecting(io::ErrorKind::ConnectionRefused),
+            (3, "unreachable".to_owned())
+        );
+        assert_eq!(
+            connecting(io::ErrorKind::PermissionDenied),
+            (4, "socket_not_permitted".to_owned())
+        );
+        assert_eq!(connecting(io::ErrorKind::TimedOut), (5, "timed_out".to_owned()));
+        assert_eq!(
+            connecting(io::ErrorKind::ConnectionReset),
+            (3, "connection_lost".to_owned())
+        );
+    }
+
+    #[test]
+    fn the_daemons_refusals_have_the_exit_codes_of_their_kind() {
+        for (status, exit) in [(401, 4), (403, 4), (404, 1), (409, 1), (504, 5)] {
+            assert_eq!(
+                parts(Failure::answered(Problem::new(status, "x", "d", "h"))).0,
+                exit
+            );
+        }
+    }
+
+    #[test]
+    fn what_no_daemon_answered_has_the_status_that_would_fit() {
+        for (code, status) in [("not_found", 404), ("ambiguous", 409), ("interrupted", 500)] {
+            let Failure::Problem { problem, .. } = Failure::failed(code, "d", "h") else {
+                panic!("it is a problem");
+            };
+            assert_eq!(problem.status, status);
+        }
+    }
+
+    #[test]
+    fn a_closed_pipe_is_no_failure() {
+        assert_eq!(
+            Failure::from(io::Error::from(io::ErrorKind::BrokenPipe)).report(true),
+            0
+        );
+    }
+}

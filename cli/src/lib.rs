@@ -1,0 +1,112 @@
+//! The command line: one binary, `transom`; `up` runs the daemon, every other verb is a client of one.
+
+mod attach;
+mod attachment;
+mod client;
+mod duration;
+mod escape;
+mod exit;
+mod failure;
+mod names;
+mod output;
+mod qr;
+mod start;
+mod table;
+mod verbs;
+mod wrap;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use verbs::Verb;
+
+/// Terminal sessions that outlive who watches them, shared with the devices you trust
+#[derive(Debug, Parser)]
+#[command(name = "transom", version, after_help = exit::HELP, max_term_width = 100)]
+#[command(subcommand_required = true, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+/// Does what the process's arguments ask for, and says with which code to exit.
+#[must_use]
+pub fn run() -> ExitCode {
+    // Output of sessions and tokens of the person's pass through: nobody's to read, nor a core file's.
+    rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable).ok();
+    let verb = match Cli::try_parse() {
+        Ok(cli) => cli.verb,
+        Err(said) => {
+            // Help and version are no errors, and a closed pipe is none either.
+            said.print().ok();
+            return ExitCode::from(if said.use_stderr() { exit::USAGE } else { exit::OK });
+        }
+    };
+    let json = verb.is_json();
+    ExitCode::from(verb.run().unwrap_or_else(|failure| failure.report(json)))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory, Parser};
+
+    use super::Cli;
+
+    #[test]
+    fn the_command_tree_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_programs_own_flags_are_the_programs() {
+        for line in [
+            "run ls --json -la",
+            "run -- ls --json -la",
+            "new --json --name x ls --name y",
+            "run --name x -- ls",
+        ] {
+            let parsed = Cli::try_parse_from(std::iter::once("transom").chain(line.split(' ')));
+            assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        for line in [
+            "",
+            "run",
+            "stop",
+            "revoke",
+            "attach",
+            "approve",
+            "pair --role owner",
+            "pair --expires 90",
+            "config",
+            "ls x",
+        ] {
+            let parsed = Cli::try_parse_from(
+                std::iter::once("transom").chain(line.split(' ').filter(|word| !word.is_empty())),
+            );
+            assert!(parsed.is_err(), "{line}");
+        }
+    }
+
+    #[test]
+    fn every_verb_and_flag_says_what_it_is_for() {
+        for verb in Cli::command().get_subcommands() {
+            assert!(verb.get_about().is_some(), "{}", verb.get_name());
+            for argument in verb
+                .get_arguments()
+                .filter(|argument| argument.get_id() != "help")
+            {
+                assert!(
+                    argument.get_help().is_some(),
+                    "{} {}",
+                    verb.get_name(),
+                    argument.get_id()
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! The `transom` command.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cli::run()
+}

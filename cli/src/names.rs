@@ -1,0 +1,261 @@
+//! Which session, device or pairing request a word on the command line means.
+
+use std::fmt::Display;
+
+use protocol::{
+    access::DeviceRecord,
+    pairing::{RequestStatus, RequestView},
+    sessions::{Session, SessionState},
+};
+
+use crate::failure::Failure;
+
+/// The session with this name or id, or the only one whose name or id begins so.
+///
+/// Names are unique among live sessions only: a live one stands before those that have ended, and of ended ones with
+/// the same name the newest is meant.
+pub(crate) fn session<'a>(sessions: &'a [Session], word: &str) -> Result<&'a Session, Failure> {
+    let named = sessions
+        .iter()
+        .filter(|session| session.name == word || session.id == word);
+    if let Some(session) = named.max_by_key(|session| (is_live(session), session.created_at)) {
+        return Ok(session);
+    }
+    let begin = |session: &&Session| session.name.starts_with(word) || id_begins(&session.id, word);
+    let (live, ended): (Vec<&Session>, Vec<&Session>) = sessions
+        .iter()
+        .filter(begin)
+        .partition(|session| is_live(session));
+    let found = if live.is_empty() { ended } else { live };
+    only(
+        found,
+        "session",
+        word,
+        "`transom ls` shows what there is",
+        |session| format!("{} ({})", session.name, session.id),
+    )
+}
+
+/// The device with this label or id, or the only one whose label or id begins so.
+pub(crate) fn device<'a>(devices: &'a [DeviceRecord], word: &str) -> Result<&'a DeviceRecord, Failure> {
+    let exact = |device: &&DeviceRecord| device.label == word || device.id.to_string() == word;
+    let mut found: Vec<&DeviceRecord> = devices.iter().filter(exact).collect();
+    if found.is_empty() {
+        let begin = |device: &&DeviceRecord| {
+            device.label.starts_with(word) || id_begins(&device.id.to_string(), word)
+        };
+        found = devices.iter().filter(begin).collect();
+    }
+    only(
+        found,
+        "device",
+        word,
+        "`transom devices` shows what there is",
+        |device| format!("{} ({})", device.label, device.id),
+    )
+}
+
+/// The pending request with this code (`493-027` or `493027`) or id.
+pub(crate) fn request<'a>(requests: &'a [RequestView], word: &str) -> Result<&'a RequestView, Failure> {
+    let digits: String = word
+        .chars()
+        .filter(|character| !matches!(character, '-' | ' '))
+        .collect();
+    let is_code = digits.len() == CODE_DIGITS && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let means = |request: &&RequestView| {
+        let code = request.code.as_deref().map(|code| code.replace('-', ""));
+        request.state == RequestStatus::Pending
+            && if is_code {
+                code.as_deref() == Some(&digits)
+            } else {
+                id_begins(&request.id.to_string(), word)
+            }
+    };
+    let found = requests.iter().filter(means).collect();
+    only(
+        found,
+        "pairing request",
+        word,
+        "look at the digits again; on the device, ask anew if it has waited for some minutes",
+        |request| format!("{} ({})", request.label, request.id),
+    )
+}
+
+/// A code as people compare it: two groups of three digits.
+pub(crate) fn spaced(code: &str) -> String {
+    let digits = code.replace('-', "");
+    digits
+        .split_at_checked(CODE_DIGITS / 2)
+        .map_or(digits.clone(), |(one, two)| format!("{one}-{two}"))
+}
+
+fn is_live(session: &Session) -> bool {
+    session.state == SessionState::Running
+}
+
+/// Whether the id, with its prefix or without, begins with the word.
+fn id_begins(id: &str, word: &str) -> bool {
+    let bare = id.split_once('_').map_or(id, |(_, bare)| bare);
+    !word.is_empty() && (bare.starts_with(word) || (word.contains('_') && id.starts_with(word)))
+}
+
+fn only<'a, T, D: Display>(
+    found: Vec<&'a T>,
+    kind: &str,
+    word: &str,
+    missing: &str,
+    describe: impl Fn(&T) -> D,
+) -> Result<&'a T, Failure> {
+    match found[..] {
+        [one] => Ok(one),
+        [] => Err(Failure::failed(
+            "not_found",
+            format!("there is no {kind} `{word}`"),
+            missing,
+        )),
+        _ => {
+            let count = found.len();
+            let mut some: Vec<String> = found
+                .into_iter()
+                .take(NAMED)
+                .map(|one| describe(one).to_string())
+                .collect();
+            if count > NAMED {
+                some.push(format!("and {} more", count - NAMED));
+            }
+            let detail = format!("`{word}` could mean {count} {kind}s: {}", some.join(", "));
+            Err(Failure::failed(
+                "ambiguous",
+                detail,
+                "say more of its name, or its id",
+            ))
+        }
+    }
+}
+
+/// How many of those that a word could mean are named.
+const NAMED: usize = 4;
+/// Digits of a pairing code.
+const CODE_DIGITS: usize = 6;
+
+#[cfg(test)]
+mod tests {
+    use protocol::{pairing::RequestView, sessions::Session};
+    use serde_json::json;
+
+    use super::{request, session, spaced};
+    use crate::failure::Failure;
+
+    fn sessions(of: &[(&str, &str, bool, i64)]) -> Vec<Session> {
+        let one = |(id, name, live, created): &(&str, &str, bool, i64)| {
+            serde_json::from_value(json!({
+                "id": id, "name": name, "command": "sh", "args": [], "cwd": "/",
+                "state": if *live { "running" } else { "exited" }, "exit": null,
+                "created_at": jiff::Timestamp::from_second(*created).unwrap(), "ended_at": null,
+                "last_output_at": null, "size": {"columns": 80, "rows": 24}, "end": 0, "title": null,
+                "last_line": "", "viewers": 0, "writers": 0, "labels": {},
+            }))
+            .unwrap()
+        };
+        of.iter().map(one).collect()
+    }
+
+    fn requests(of: &[(&str, &str, Option<&str>)]) -> Vec<RequestView> {
+        let one = |(id, state, code): &(&str, &str, Option<&str>)| {
+            serde_json::from_value(json!({
+                "id": id, "state": state, "code": code, "label": "phone", "peer": "127.0.0.1", "tailnet": null,
+                "role": "viewer", "offer_id": null, "device_id": null, "expires_at": "2026-01-01T00:00:00Z",
+            }))
+            .unwrap()
+        };
+        of.iter().map(one).collect()
+    }
+
+    fn code<T: std::fmt::Debug>(result: Result<T, Failure>) -> String {
+        match result.unwrap_err() {
+            Failure::Problem { problem, .. } => problem.code,
+            Failure::ClosedPipe => panic!("a closed pipe has no code"),
+        }
+    }
+
+    #[test]
+    fn a_whole_name_stands_before_those_that_begin_with_it() {
+        let all = sessions(&[("ses_01", "build", true, 1), ("ses_02", "build-2", true, 2)]);
+        assert_eq!(session(&all, "build").unwrap().id, "ses_01");
+        assert_eq!(session(&all, "build-").unwrap().id, "ses_02");
+        assert_eq!(code(session(&all, "bui")), "ambiguous");
+    }
+
+    #[test]
+    fn of_many_that_a_word_could_mean_some_are_named() {
+        let all: Vec<_> = (1..=6).map(|n| (format!("ses_0{n}"), format!("s{n}"))).collect();
+        let all: Vec<_> = all
+            .iter()
+            .map(|(id, name)| (id.as_str(), name.as_str(), true, 1))
+            .collect();
+        let Failure::Problem { problem, .. } = session(&sessions(&all), "s").unwrap_err() else {
+            panic!("a word is no pipe");
+        };
+        assert_eq!(
+            problem.detail,
+            "`s` could mean 6 sessions: s1 (ses_01), s2 (ses_02), s3 (ses_03), s4 (ses_04), and 2 more"
+        );
+    }
+
+    #[test]
+    fn an_id_is_known_with_its_prefix_and_without() {
+        let all = sessions(&[("ses_01ab", "x", true, 1), ("ses_02cd", "y", true, 2)]);
+        for word in ["ses_02cd", "02", "ses_02", "02cd"] {
+            assert_eq!(session(&all, word).unwrap().id, "ses_02cd");
+        }
+        assert_eq!(code(session(&all, "ses_0")), "ambiguous");
+        assert_eq!(code(session(&all, "ses_1")), "not_found");
+    }
+
+    #[test]
+    fn a_live_session_stands_before_an_ended_one_and_a_newer_before_an_older() {
+        let all = sessions(&[
+            ("ses_01", "a", true, 1),
+            ("ses_02", "a", false, 9),
+            ("ses_03", "b", false, 2),
+            ("ses_04", "b", false, 3),
+        ]);
+        assert_eq!(session(&all, "a").unwrap().id, "ses_01");
+        assert_eq!(session(&all, "b").unwrap().id, "ses_04");
+    }
+
+    #[test]
+    fn a_code_is_taken_with_its_dash_and_without() {
+        let all = requests(&[
+            ("req_0000000000000001", "pending", Some("493027")),
+            ("req_0000000000000002", "pending", None),
+        ]);
+        for word in ["493-027", "493027", "req_0000000000000001"] {
+            assert_eq!(
+                request(&all, word).unwrap().id.to_string(),
+                "req_0000000000000001"
+            );
+        }
+    }
+
+    #[test]
+    fn a_code_that_two_requests_show_is_refused() {
+        let all = requests(&[
+            ("req_0000000000000001", "pending", Some("493027")),
+            ("req_0000000000000002", "pending", Some("493027")),
+        ]);
+        assert_eq!(code(request(&all, "493-027")), "ambiguous");
+    }
+
+    #[test]
+    fn a_request_that_is_decided_is_not_meant() {
+        let all = requests(&[("req_0000000000000001", "rejected", Some("493027"))]);
+        assert_eq!(code(request(&all, "493027")), "not_found");
+    }
+
+    #[test]
+    fn a_code_is_shown_in_two_groups() {
+        assert_eq!(spaced("493027"), "493-027");
+        assert_eq!(spaced("493-027"), "493-027");
+    }
+}

@@ -1,0 +1,126 @@
+//! Starting a daemon where none runs.
+
+use std::{env, process::Stdio, time::Duration};
+
+use protocol::{
+    Problem,
+    access::{Health, Ready},
+};
+use tokio::{
+    io::{AsyncBufReadExt, BufReader},
+    process::{Child, Command},
+    time::{Instant, sleep, timeout},
+};
+
+use crate::{client::Client, exit, failure::Failure, output};
+
+/// The flag of the verbs that may start a daemon.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct StartArgs {
+    /// Fail where no daemon runs, instead of starting one (as CI=true does)
+    #[arg(long)]
+    no_start: bool,
+}
+
+impl StartArgs {
+    /// A client of a daemon that runs: of a new one in the background if need be.
+    pub(crate) async fn client(self) -> Result<Client, Failure> {
+        let client = Client::of_environment()?;
+        match client.get::<Health>("/health").await {
+            Ok(_) => Ok(client),
+            Err(failure) if failure.is_unreachable() && self.is_allowed() => {
+                start(&client).await.map(|()| client)
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+
+    fn is_allowed(self) -> bool {
+        !self.no_start && env::var_os("CI").is_none_or(|value| value != "true")
+    }
+}
+
+async fn start(client: &Client) -> Result<(), Failure> {
+    let mut daemon = spawn()?;
+    let Ok(said) = timeout(PATIENCE, first_words(&mut daemon)).await else {
+        return Err(Failure::timed_out("the daemon that was started is not ready yet"));
+    };
+    let problem = match said {
+        Some(Words::Ready(ready)) => {
+            output::note(&format!(
+                "no daemon ran: started one at {}; `transom shutdown` ends it",
+                ready.socket
+            ));
+            return Ok(());
+        }
+        // Two commands may start a daemon at the same time: one wins, and serves both.
+        _ if answers(client).await => return Ok(()),
+        Some(Words::Problem(problem)) => problem,
+        None => {
+            let hint = "`transom up` starts one in the foreground, and shows what it says";
+            Box::new(Problem::new(
+                500,
+                "start_failed",
+                "a daemon was started, and ended without a word",
+                hint,
+            ))
+        }
+    };
+    let exit = daemon
+        .wait()
+        .await?
+        .code()
+        .and_then(|code| u8::try_from(code).ok())
+        .filter(|code| *code != exit::OK);
+    Err(Failure::Problem {
+        exit: exit.unwrap_or(exit::FAILED),
+        problem,
+    })
+}
+
+/// Starts `transom up` so that it outlives this process and its terminal.
+fn spawn() -> Result<Child, Failure> {
+    let child = Command::new(env::current_exe()?)
+        .args(["up", "--json", "--background"])
+        .env_remove("TRANSOM_SESSION")
+        .env_remove("TRANSOM_SOCKET")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()?;
+    Ok(child)
+}
+
+/// What `up --json` says first.
+#[derive(serde::Deserialize)]
+#[serde(untagged)]
+enum Words {
+    Ready(Ready),
+    Problem(Box<Problem>),
+}
+
+/// Waits for the first words, or for an end without any.
+async fn first_words(daemon: &mut Child) -> Option<Words> {
+    let mut lines = BufReader::new(daemon.stdout.take()?).lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        if let Ok(words) = serde_json::from_str(&line) {
+            return Some(words);
+        }
+    }
+    None
+}
+
+/// Whether a daemon answers within the time that another one may need to become ready.
+async fn answers(client: &Client) -> bool {
+    let deadline = Instant::now() + Duration::from_secs(3);
+    while Instant::now() < deadline {
+        if client.get::<Health>("/health").await.is_ok() {
+            return true;
+        }
+        sleep(Duration::from_millis(50)).await;
+    }
+    false
+}
+
+/// How long a daemon may take to become ready; its store may have to be migrated.
+const PATIENCE: Duration = Duration::from_secs(20);

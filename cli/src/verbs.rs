@@ -1,0 +1,116 @@
+//! What can be asked of the command, a file for each.
+
+mod approve;
+mod attach;
+mod config;
+mod devices;
+mod ls;
+mod new;
+mod pair;
+mod reject;
+mod revoke;
+mod run;
+mod shutdown;
+mod status;
+mod stop;
+mod up;
+mod view;
+
+use clap::Subcommand;
+
+use crate::failure::Failure;
+
+/// A verb with its arguments.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Run the daemon in the foreground
+    Up(up::Args),
+    /// Run a program in a new session and follow it
+    Run(run::Args),
+    /// Start a program in a new session, without following it
+    New(new::Args),
+    /// List the sessions
+    Ls(ls::Args),
+    /// Follow a session and type into it (Ctrl-\ then d detaches)
+    Attach(attach::Args),
+    /// Follow a session without touching it
+    View(view::Args),
+    /// End sessions, with everything they started
+    Stop(stop::Args),
+    /// Offer to pair a device: show a link and a QR code, and ask when a device comes
+    Pair(pair::Args),
+    /// Approve the pairing request that shows this code
+    Approve(approve::Args),
+    /// Reject the pairing request that shows this code
+    Reject(reject::Args),
+    /// List the paired devices
+    Devices(devices::Args),
+    /// End a device's trust, and every connection it has
+    Revoke(revoke::Args),
+    /// Say what the running daemon does
+    Status(status::Args),
+    /// End the daemon
+    Shutdown(shutdown::Args),
+    /// Look at the configuration
+    Config(config::Args),
+}
+
+impl Verb {
+    /// Whether results, and problems with them, are wanted as JSON.
+    pub(crate) fn is_json(&self) -> bool {
+        match self {
+            Self::Run(_) | Self::Attach(_) | Self::View(_) => false,
+            Self::Up(args) => args.json,
+            Self::New(args) => args.json,
+            Self::Ls(args) => args.json,
+            Self::Stop(args) => args.json,
+            Self::Pair(args) => args.json,
+            Self::Approve(args) => args.json,
+            Self::Reject(args) => args.json,
+            Self::Devices(args) => args.json,
+            Self::Revoke(args) => args.json,
+            Self::Status(args) => args.json,
+            Self::Shutdown(args) => args.json,
+            Self::Config(args) => args.is_json(),
+        }
+    }
+
+    /// Does it, and gives the exit code.
+    ///
+    /// # Errors
+    /// Why it was not done.
+    pub(crate) fn run(self) -> Result<u8, Failure> {
+        match self {
+            Self::Up(args) => up::run(&args),
+            Self::Config(args) => config::run(&args),
+            client => {
+                let runtime = tokio::runtime::Builder::new_current_thread()
+                    .enable_all()
+                    .build()?;
+                let result = runtime.block_on(client.ask());
+                // A read of standard input that nobody waits for must not hold the process.
+                runtime.shutdown_background();
+                result
+            }
+        }
+    }
+
+    async fn ask(self) -> Result<u8, Failure> {
+        match self {
+            Self::Up(_) | Self::Config(_) => unreachable!("these run without a client"),
+            Self::Run(args) => run::run(args).await,
+            Self::New(args) => new::run(args).await,
+            Self::Ls(args) => ls::run(&args).await,
+            Self::Attach(args) => attach::run(&args).await,
+            Self::View(args) => view::run(&args).await,
+            Self::Stop(args) => stop::run(&args).await,
+            Self::Pair(args) => pair::run(&args).await,
+            Self::Approve(args) => approve::run(args).await,
+            Self::Reject(args) => reject::run(&args).await,
+            Self::Devices(args) => devices::run(&args).await,
+            Self::Revoke(args) => revoke::run(&args).await,
+            Self::Status(args) => status::run(&args).await,
+            Self::Shutdown(args) => shutdown::run(&args).await,
+        }
+    }
+}

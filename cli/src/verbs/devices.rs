@@ -1,0 +1,94 @@
+//! `transom devices`: who is paired.
+
+use jiff::Timestamp;
+use protocol::access::DeviceRecord;
+
+use crate::{client::Client, duration, exit, failure::Failure, output, table::Table};
+
+/// Arguments of `devices`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Option<DevicesVerb>,
+    /// Print the devices as a JSON array
+    #[arg(long, global = true)]
+    pub(super) json: bool,
+}
+
+#[derive(Clone, Copy, Debug, clap::Subcommand)]
+enum DevicesVerb {
+    /// List the paired devices, as `devices` alone does
+    List,
+}
+
+/// Lists them.
+pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
+    let (None | Some(DevicesVerb::List)) = args.verb;
+    let devices: Vec<DeviceRecord> = Client::of_environment()?.get("/devices").await?;
+    if args.json {
+        output::json(&devices)?;
+    } else if devices.is_empty() {
+        output::note("no devices are paired; `transom pair` pairs one");
+    } else {
+        output::line(&table(&devices, Timestamp::now()).render(output::width()))?;
+    }
+    Ok(exit::OK)
+}
+
+fn table(devices: &[DeviceRecord], now: Timestamp) -> Table {
+    let mut table = Table::new(&["LABEL", "ID", "ROLE", "LIVE", "SEEN", "EXPIRES", "FROM", "NODE"]);
+    for device in devices {
+        let role = if device.can_revoke {
+            format!("{}, revokes", device.role)
+        } else {
+            device.role.to_string()
+        };
+        table.row([
+            &device.label,
+            &device.id.to_string(),
+            &role,
+            &device.connections.to_string(),
+            &device
+                .last_seen_at
+                .map_or_else(|| "never".to_owned(), |seen| duration::since(seen, now)),
+            &device.expires_at.map_or_else(
+                || "never".to_owned(),
+                |end| format!("in {}", duration::until(end, now)),
+            ),
+            device.last_address.as_deref().unwrap_or("-"),
+            device.tailnet_node.as_deref().unwrap_or("none"),
+        ]);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::access::DeviceRecord;
+    use serde_json::json;
+
+    use super::table;
+
+    #[test]
+    fn a_row_says_what_is_not_known_as_such() {
+        let device: DeviceRecord = serde_json::from_value(json!({
+            "id": "dev_0000000000000001", "label": "my\u{202e}phone", "role": "viewer", "can_revoke": false,
+            "any_path": false, "created_at": "2026-01-01T00:00:00Z", "approved_from": "127.0.0.1",
+            "tailnet_node": null, "expires_at": "2026-01-03T00:00:00Z", "last_seen_at": null, "last_address": null,
+            "connections": 0,
+        }))
+        .unwrap();
+        let table = table(&[device], "2026-01-01T00:00:00Z".parse().unwrap()).render(None);
+        let row = table
+            .lines()
+            .nth(1)
+            .unwrap()
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
+        assert_eq!(
+            row,
+            "my\\u{202e}phone dev_0000000000000001 viewer 0 never in 2d - none"
+        );
+    }
+}

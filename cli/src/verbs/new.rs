@@ -1,0 +1,28 @@
+//! `transom new`: a new session, not followed.
+
+use super::run::ProgramArgs;
+use crate::{escape::escape, exit, failure::Failure, output, start::StartArgs};
+
+/// Arguments of `new`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    program: ProgramArgs,
+    /// Print the session as JSON, with its `id`
+    #[arg(long)]
+    pub(super) json: bool,
+    #[command(flatten)]
+    start: StartArgs,
+}
+
+/// Makes the session, and prints its name.
+pub(crate) async fn run(args: Args) -> Result<u8, Failure> {
+    let client = args.start.client().await?;
+    let session = args.program.create(&client).await?;
+    if args.json {
+        output::json(&session)?;
+    } else {
+        output::line(&escape(&session.name))?;
+    }
+    Ok(exit::OK)
+}

@@ -1,0 +1,141 @@
+//! `transom run`: a new session, followed until its program ends.
+
+use std::{collections::BTreeMap, env};
+
+use protocol::{
+    attach::Mode,
+    sessions::{NewSession, Session, Size},
+};
+
+use crate::{
+    attach::{self, End, plain},
+    attachment::Begin,
+    client::Client,
+    escape::escape,
+    exit,
+    failure::Failure,
+    output,
+    start::StartArgs,
+};
+
+/// Arguments of `run`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+In a terminal: shows the session there; Ctrl-\\ then d detaches, and the program goes on.
+
+Elsewhere: writes the program's output, every byte of it and nothing else, and sends standard input if \
+that is a pipe or a file; its end is the end of the program's input (Ctrl-D), not of the session.
+
+Ends with the program's exit code, or 128 and the number of the signal that ended it.")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    program: ProgramArgs,
+    #[command(flatten)]
+    start: StartArgs,
+}
+
+/// What to run: the same for `run` and `new`.
+#[derive(Debug, clap::Args)]
+pub(super) struct ProgramArgs {
+    /// A name for the session; without it, one is made from the command
+    #[arg(long)]
+    name: Option<String>,
+    /// The program and its arguments
+    #[arg(
+        value_name = "CMD",
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    command: Vec<String>,
+}
+
+impl ProgramArgs {
+    /// Makes the session with the caller's environment and directory, in the terminal's size if there is one.
+    pub(super) async fn create(self, client: &Client) -> Result<Session, Failure> {
+        let mut words = self.command.into_iter();
+        let session = NewSession {
+            command: words.next().expect("clap requires a command"),
+            args: words.collect(),
+            cwd: Some(directory()?),
+            env: Some(environment(env::vars_os())),
+            name: self.name,
+            size: output::size().map(|(columns, rows)| Size { columns, rows }),
+            labels: BTreeMap::new(),
+        };
+        client.post("/sessions", &session).await
+    }
+}
+
+/// Runs it.
+pub(crate) async fn run(args: Args) -> Result<u8, Failure> {
+    let is_interactive = attach::is_interactive();
+    if is_interactive {
+        attach::refuse_unless_possible()?;
+    }
+    let client = args.start.client().await?;
+    let session = args.program.create(&client).await?;
+    let end = if is_interactive {
+        attach::interactive(&client, &session.id, Mode::Write, Begin::Output).await?
+    } else {
+        plain::follow(&client, &session.id).await?
+    };
+    match end {
+        End::Exited(ended) => {
+            if is_interactive && ended.signal.is_some() {
+                output::note(&format!("{} {}", escape(&session.name), exit::in_words(&ended)));
+            }
+            Ok(exit::of_program(&ended))
+        }
+        left => Ok(super::attach::left(&session.name, Mode::Write, &left)),
+    }
+}
+
+fn directory() -> Result<String, Failure> {
+    let directory = env::current_dir().map_err(|error| {
+        Failure::usage(
+            format!("the working directory cannot be used: {error}"),
+            "change to one that exists",
+        )
+    })?;
+    directory.into_os_string().into_string().map_err(|_| {
+        Failure::usage(
+            "the working directory's name is not UTF-8",
+            "change to one whose name is",
+        )
+    })
+}
+
+/// The variables for the program: all that are text, less those that tell it of another session.
+fn environment(
+    variables: impl Iterator<Item = (std::ffi::OsString, std::ffi::OsString)>,
+) -> BTreeMap<String, String> {
+    let text =
+        variables.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    text.filter(|(name, _)| !name.starts_with("TRANSOM_")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use super::environment;
+
+    #[test]
+    fn a_program_gets_the_callers_variables_less_our_own() {
+        let variables = [
+            ("HOME", "/h"),
+            ("TRANSOM_DIR", "/d"),
+            ("TRANSOM_SESSION", "ses_1"),
+        ];
+        let given = environment(
+            variables
+                .into_iter()
+                .map(|(name, value)| (OsString::from(name), OsString::from(value))),
+        );
+        assert_eq!(
+            given.into_iter().collect::<Vec<_>>(),
+            [("HOME".to_owned(), "/h".to_owned())]
+        );
+    }
+}

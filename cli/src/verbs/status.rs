@@ -1,0 +1,96 @@
+//! `transom status`: what the running daemon says of itself.
+
+use jiff::Timestamp;
+use protocol::access::Status;
+
+use crate::{
+    client::Client,
+    duration,
+    escape::escape,
+    exit,
+    failure::Failure,
+    output::{self, STRONG},
+    wrap::wrap,
+};
+
+/// Arguments of `status`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Print the status as JSON
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// Asks and prints.
+pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
+    let status: Status = Client::of_environment()?.get("/status").await?;
+    if args.json {
+        output::json(&status)?;
+    } else {
+        output::line(&described(&status, Timestamp::now(), output::width()))?;
+    }
+    Ok(exit::OK)
+}
+
+fn described(status: &Status, now: Timestamp, width: Option<usize>) -> String {
+    let mut lines = vec![
+        (
+            "daemon",
+            format!(
+                "running for {1}, process {0}",
+                status.pid,
+                duration::since(status.started_at, now)
+            ),
+        ),
+        ("version", status.version.clone()),
+        ("instance", status.instance.clone()),
+        ("directory", status.directory.clone()),
+        ("socket", status.socket.clone()),
+    ];
+    for endpoint in &status.tls {
+        lines.push((
+            "listener",
+            format!("{} ({})", endpoint.address, endpoint.names.join(", ")),
+        ));
+        lines.push(("pin", endpoint.pin.clone()));
+    }
+    if status.tls.is_empty() {
+        lines.push(("listener", "none: no device can reach this daemon".to_owned()));
+    }
+    let app = if status.web_app {
+        "in this binary"
+    } else {
+        "not in this binary: devices find no page"
+    };
+    lines.push(("web app", app.to_owned()));
+    lines.push((
+        "sessions",
+        format!(
+            "{} running, {} ended",
+            status.sessions_running,
+            status.sessions.saturating_sub(status.sessions_running)
+        ),
+    ));
+    lines.push((
+        "devices",
+        format!(
+            "{} paired, {} {} in all",
+            status.devices,
+            status.connections,
+            if status.connections == 1 {
+                "connection"
+            } else {
+                "connections"
+            }
+        ),
+    ));
+    let line = |(name, value): (&str, String)| {
+        let line = format!("{name:<NAMES$} {}", escape(&value));
+        let lines = wrap(&line, width.unwrap_or(usize::MAX), NAMES + 1).join("\n");
+        format!("{STRONG}{}{STRONG:#}{}", &lines[..NAMES], &lines[NAMES..])
+    };
+    lines.into_iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// Columns of the names.
+const NAMES: usize = 10;

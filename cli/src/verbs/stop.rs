@@ -1,0 +1,50 @@
+//! `transom stop`: end sessions.
+
+use protocol::sessions::{Session, Stopped};
+use serde_json::json;
+
+use super::ls::state;
+use crate::{client::Client, escape::escape, exit, failure::Failure, names, output};
+
+/// Arguments of `stop`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Names or ids of sessions, or beginnings that only they have
+    #[arg(value_name = "NAME", required = true)]
+    names: Vec<String>,
+    /// Print the sessions, as they stand after their end, as a JSON array
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// Stops them all at the same time, once each word is known to mean one.
+pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
+    let client = Client::of_environment()?;
+    let sessions: Vec<Session> = client.get("/sessions").await?;
+    let meant = args
+        .names
+        .iter()
+        .map(|word| names::session(&sessions, word))
+        .collect::<Result<Vec<_>, _>>()?;
+    let stops = meant.iter().map(|session| async {
+        client
+            .post::<Stopped>(&format!("/sessions/{}/stop", session.id), &json!({}))
+            .await
+    });
+    let mut stopped = Vec::new();
+    for stop in futures_util::future::join_all(stops).await {
+        stopped.push(stop?.session);
+    }
+    if args.json {
+        output::json(&stopped)?;
+    } else {
+        for session in &stopped {
+            let how = session
+                .exit
+                .as_ref()
+                .map_or_else(|| state(session), exit::in_words);
+            output::line(&format!("{} {how}", escape(&session.name)))?;
+        }
+    }
+    Ok(exit::OK)
+}

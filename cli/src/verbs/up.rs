@@ -1,0 +1,112 @@
+//! `transom up`: the daemon, in the foreground.
+
+use std::{io::IsTerminal, path::PathBuf};
+
+use daemon::{UpError, UpOptions};
+use protocol::access::Ready;
+
+use crate::{escape::escape, exit, failure::Failure, output};
+
+/// Arguments of `up`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Keep configuration, state and sockets in this directory (as TRANSOM_DIR does)
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// An address for a TLS listener, instead of the configured ones; port 0 picks a free port
+    #[arg(long, value_name = "ADDR")]
+    tls: Vec<String>,
+    /// Say as one line of JSON when it is ready, and where
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Leave the terminal of whoever starts it
+    #[arg(long, hide = true)]
+    background: bool,
+}
+
+/// Runs the daemon until it is told to end.
+pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
+    if args.background {
+        // Only a leader of a process group cannot leave, and one was started by a shell: then that is its place.
+        rustix::process::setsid().ok();
+        std::env::set_current_dir("/")?;
+    }
+    let options = UpOptions {
+        dir: args.dir.clone(),
+        tls: args.tls.clone(),
+    };
+    let say = |ready: &Ready| {
+        let said = if args.json {
+            output::json(ready)
+        } else {
+            output::line(&described(ready))
+        };
+        // Who started it may have gone: it serves all the same.
+        said.ok();
+    };
+    daemon::up(&options, say).map_err(|error| failure(&error))?;
+    if std::io::stderr().is_terminal() {
+        // Behind the `^C` that the terminal shows.
+        output::note("\nthe daemon has ended");
+    }
+    Ok(exit::OK)
+}
+
+fn failure(error: &UpError) -> Failure {
+    let mut detail = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        let words = error.to_string();
+        if !detail.contains(&words) {
+            detail = format!("{detail}: {words}");
+        }
+        cause = error.source();
+    }
+    match error.is_configuration() {
+        true => Failure::configuration(detail, error.hint()),
+        false => Failure::failed("start_failed", detail, error.hint()),
+    }
+}
+
+fn described(ready: &Ready) -> String {
+    let mut lines = vec![format!(
+        "ready: transom {}, instance {}",
+        ready.version, ready.instance
+    )];
+    lines.push(format!("socket     {}", escape(&ready.socket)));
+    for endpoint in &ready.tls {
+        let names: Vec<_> = endpoint.names.iter().map(|name| escape(name)).collect();
+        lines.push(format!("listener   {} ({})", endpoint.address, names.join(", ")));
+        lines.push(format!("pin        {}", endpoint.pin));
+    }
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::access::{Ready, TlsEndpoint};
+
+    use super::described;
+
+    #[test]
+    fn a_ready_daemon_says_where_it_is() {
+        let tls = TlsEndpoint {
+            address: "127.0.0.1:7443".to_owned(),
+            pin: "sha256/x".to_owned(),
+            names: vec!["localhost".to_owned(), "127.0.0.1".to_owned()],
+        };
+        let [instance, version, socket] = ["0123", "1.0", "/run/transom.sock"].map(str::to_owned);
+        let ready = Ready {
+            ready: true,
+            instance,
+            version,
+            socket,
+            tls: vec![tls],
+        };
+        assert_eq!(
+            described(&ready),
+            "ready: transom 1.0, instance 0123\nsocket     /run/transom.sock\n\
+             listener   127.0.0.1:7443 (localhost, 127.0.0.1)\npin        sha256/x"
+        );
+    }
+}

@@ -1,0 +1,20 @@
+//! `transom view`: follow a session without touching it.
+
+use protocol::attach::Mode;
+
+use crate::failure::Failure;
+
+/// Arguments of `view`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Ctrl-\\ then d, or Ctrl-C, detaches. The session keeps its size: where it is larger than this terminal, the part \
+around its cursor is shown.")]
+pub(crate) struct Args {
+    /// The session's name or id, or a beginning that only it has
+    name: String,
+}
+
+/// Attaches to view.
+pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
+    super::attach::follow(&args.name, Mode::View).await
+}
