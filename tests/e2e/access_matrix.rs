@@ -1,0 +1,185 @@
+//! Every route × every principal, from the routers' own lists.
+
+use harness::{Answer, Device, Owner, TestDaemon, TlsClient};
+use pairing::{Role, Scope};
+use server::RouteInfo;
+
+#[tokio::test]
+async fn every_route_admits_exactly_the_principals_of_the_table() {
+    let daemon = TestDaemon::start().await;
+    let cast = Cast::assemble(&daemon).await;
+    let session = daemon.owner().shell("sleep 600").await;
+    let mut faults = Vec::new();
+    for route in routes() {
+        let expected = expectation(route.scope);
+        for (name, admitted) in PRINCIPALS.iter().zip(expected) {
+            let answer = cast.ask(name, &route, &session.id).await;
+            if admits(&answer, route.scope) != admitted {
+                faults.push(format!(
+                    "{} {} as {name}: {}",
+                    route.method,
+                    route.path,
+                    answer.verdict()
+                ));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
+#[tokio::test]
+async fn a_device_is_told_apart_from_nobody_and_from_one_that_was_revoked() {
+    let daemon = TestDaemon::start().await;
+    let cast = Cast::assemble(&daemon).await;
+    for route in routes()
+        .iter()
+        .filter(|route| route.scope != Scope::Public && !route.is_websocket)
+    {
+        let verdict = async |name| cast.ask(name, route, "ses_0000000000000000").await.verdict();
+        assert_eq!(verdict("nobody").await, "401 unauthenticated", "{}", route.path);
+        assert_eq!(verdict("revoked device").await, "401 revoked", "{}", route.path);
+    }
+}
+
+#[test]
+fn every_route_has_a_scope_with_an_expectation() {
+    for route in routes() {
+        // A scope about resources names the resource, or is a list or a creation.
+        let names_one = route.path.contains('{') && route.scope.is_about_resource();
+        assert_eq!(route.resource.is_some(), names_one, "{}", route.path);
+        expectation(route.scope);
+    }
+}
+
+/// Who asks; revoked devices and strangers are admitted to nothing but the public.
+const PRINCIPALS: [&str; 6] = [
+    "owner",
+    "operator",
+    "viewer",
+    "viewer who may revoke",
+    "revoked device",
+    "nobody",
+];
+
+/// The table of access.md 3, for the principals above.
+fn expectation(scope: Scope) -> [bool; 6] {
+    match scope {
+        Scope::Public => [true; 6],
+        Scope::Any | Scope::View => [true, true, true, true, false, false],
+        Scope::Write | Scope::Manage => [true, true, false, false, false, false],
+        Scope::OwnRecord => [false, true, true, true, false, false],
+        Scope::DeviceList | Scope::DeviceRevoke | Scope::Lockdown => [true, false, false, true, false, false],
+        Scope::DeviceManage
+        | Scope::GuestManage
+        | Scope::AuditView
+        | Scope::DaemonManage
+        | Scope::MetricsView
+        | Scope::LiftLockdown => [true, false, false, false, false, false],
+    }
+}
+
+/// All of them; the one that ends its asker comes last.
+fn routes() -> Vec<RouteInfo> {
+    let mut routes = server::routes().list();
+    routes.extend(daemon::routes().list());
+    routes.sort_by_key(|route| route.path == "/v1/devices/self" && route.method == http::Method::DELETE);
+    routes
+}
+
+/// Whether the answer came from behind the scope: anything but a refusal for who asks. The pairing lane is public, and has
+/// credentials of its own that this test does not hold: what it says of those is no refusal of the principal.
+fn admits(answer: &Answer, scope: Scope) -> bool {
+    let credentials = [
+        "unauthenticated",
+        "malformed_token",
+        "invalid_token",
+        "revoked",
+        "expired",
+    ];
+    let code = if answer.status < 400 {
+        String::new()
+    } else {
+        answer.problem().code
+    };
+    code != "not_permitted" && (scope == Scope::Public || !credentials.contains(&code.as_str()))
+}
+
+struct Cast {
+    owner: Owner,
+    address: std::net::SocketAddr,
+    pin: String,
+    operator: Device,
+    viewer: Device,
+    revoker: Device,
+    revoked: Device,
+}
+
+impl Cast {
+    async fn assemble(daemon: &TestDaemon) -> Self {
+        let revoked = daemon.device(Role::Operator).await;
+        daemon.owner().revoke(revoked.id()).await;
+        Self {
+            owner: daemon.owner(),
+            address: daemon.address(),
+            pin: daemon.pin().to_owned(),
+            operator: daemon.device(Role::Operator).await,
+            viewer: daemon.device(Role::Viewer).await,
+            revoker: harness::Pairing::with_terms(daemon, Role::Viewer, true)
+                .await
+                .finish(daemon)
+                .await,
+            revoked,
+        }
+    }
+
+    /// One request that asks for nothing: ids of nobody, bodies that no route takes.
+    async fn ask(&self, principal: &str, route: &RouteInfo, session: &str) -> Answer {
+        if route.is_websocket && principal == "nobody" {
+            return self.stranger_attaches(session).await;
+        }
+        let path = concrete(route, session);
+        let method = route.method.as_str();
+        let body = (method == "POST").then(|| serde_json::json!({ "nothing": true }));
+        if principal == "owner" {
+            return self.owner.request(method, &path, body.as_ref()).await;
+        }
+        let token = match principal {
+            "operator" => Some(self.operator.token()),
+            "viewer" => Some(self.viewer.token()),
+            "viewer who may revoke" => Some(self.revoker.token()),
+            "revoked device" => Some(self.revoked.token()),
+            _ => None,
+        };
+        TlsClient::new(self.address, &self.pin)
+            .request(method, &path, token, body.as_ref())
+            .await
+    }
+
+    /// A WebSocket without a token is upgraded, and closed for want of one: what a browser sees instead of a 401.
+    async fn stranger_attaches(&self, session: &str) -> Answer {
+        let code = self
+            .viewer
+            .attach_with_first_frame(session, "nobody")
+            .await
+            .until_closed()
+            .await;
+        assert_eq!(code, protocol::attach::CLOSE_REVOKED);
+        let problem = protocol::Problem::new(401, "unauthenticated", "", "");
+        Answer {
+            status: 401,
+            headers: http::HeaderMap::new(),
+            body: serde_json::to_string(&problem).unwrap(),
+        }
+    }
+}
+
+fn concrete(route: &RouteInfo, session: &str) -> String {
+    match route.path {
+        // An endless answer where it is let in; with a number that is none, it ends at the query.
+        "/v1/events" => "/v1/events?after=none".to_owned(),
+        path if path.starts_with("/v1/sessions/") => path.replace("{id}", session),
+        path if path.contains("/requests/") => path.replace("{id}", "req_0000000000000000"),
+        path if path.contains("/offers/") => path.replace("{id}", "ofr_0000000000000000"),
+        path => path.replace("{id}", "dev_0000000000000000"),
+    }
+}

@@ -1,0 +1,6 @@
+//! The command line, as people and scripts meet it.
+
+mod exit_codes;
+mod in_a_terminal;
+mod pairing;
+mod scripts;

@@ -1,0 +1,3 @@
+//! `/v1/devices` and below.
+
+mod revoke;

@@ -1,0 +1,167 @@
+//! The daemon's own life: start, one at a time, and the two steps of its end.
+
+use std::{fs, os::unix::fs::PermissionsExt};
+
+use harness::{DaemonOptions, TestDaemon};
+use protocol::access::{Health, Status};
+use rustix::process::Signal;
+
+#[tokio::test]
+async fn health_says_status_version_and_instance_and_no_more() {
+    let daemon = TestDaemon::start().await;
+    let answer = daemon.owner().get("/v1/health").await;
+    let health: Health = answer.ok();
+    assert_eq!(health.status, "ok");
+    assert_eq!(health.instance, daemon.ready().instance);
+    let object: serde_json::Map<String, serde_json::Value> = answer.ok();
+    assert_eq!(object.len(), 3);
+}
+
+#[tokio::test]
+async fn the_instance_and_the_pin_last_and_the_life_does_not() {
+    let mut daemon = TestDaemon::start().await;
+    let before: Status = daemon.owner().get("/v1/status").await.ok();
+    daemon.kill_and_restart().await;
+    let after: Status = daemon.owner().get("/v1/status").await.ok();
+    assert_eq!(after.instance, before.instance);
+    assert_eq!(after.tls[0].pin, before.tls[0].pin);
+    assert_ne!(after.life, before.life);
+}
+
+#[tokio::test]
+async fn a_second_daemon_in_the_same_folder_is_refused_by_the_kernels_lock() {
+    let daemon = TestDaemon::start().await;
+    let second = daemon.cli(&["up", "--tls", "127.0.0.1:0"]).await;
+    assert_eq!(second.code, 1, "{second:?}");
+    assert!(second.stderr.contains("already runs"), "{second:?}");
+    assert_eq!(daemon.owner().get("/v1/health").await.status, 200);
+}
+
+#[tokio::test]
+async fn a_pid_file_of_somebody_elses_process_decides_nothing() {
+    let daemon = TestDaemon::start().await;
+    let folder = daemon.keep_folder();
+    drop(daemon);
+    fs::write(folder.path().join("transom.pid"), std::process::id().to_string()).unwrap();
+    fs::write(folder.path().join("transom.lock"), std::process::id().to_string()).unwrap();
+    let again = TestDaemon::start_in(folder, &DaemonOptions::default()).await;
+    assert_eq!(again.owner().get("/v1/health").await.status, 200);
+}
+
+#[tokio::test]
+async fn everything_on_disk_is_its_owners_alone() {
+    let daemon = TestDaemon::start().await;
+    for folder in ["", "keys", "log"] {
+        assert_eq!(mode(&daemon, folder), 0o700, "{folder}");
+    }
+    for file in [
+        "transom.db",
+        "transom.lock",
+        "transom.sock",
+        "keys/identity.pem",
+        "keys/certificate.pem",
+        "keys/token.key",
+        "log/transom.jsonl",
+    ] {
+        assert_eq!(mode(&daemon, file), 0o600, "{file}");
+    }
+}
+
+#[tokio::test]
+async fn the_first_sigterm_drains_and_the_socket_is_gone() {
+    let mut daemon = TestDaemon::start().await;
+    let device = daemon.device(pairing::Role::Viewer).await;
+    let mut events = device.events(None).await;
+    events.next().await;
+    daemon.signal(Signal::TERM);
+    assert!(daemon.ended().await.success());
+    assert_eq!(events.next().await, None, "the stream ends");
+    assert!(!daemon.socket().exists());
+}
+
+#[tokio::test]
+async fn a_second_sigterm_is_immediate_though_a_program_does_not_end() {
+    let mut daemon = TestDaemon::start().await;
+    let owner = daemon.owner();
+    let session = owner
+        .shell("trap '' TERM HUP; echo armed; while :; do sleep 1; done")
+        .await;
+    owner
+        .attach(&session.id, protocol::attach::Mode::View, "0")
+        .await
+        .until("armed")
+        .await;
+    let mut attached = owner
+        .attach(&session.id, protocol::attach::Mode::View, "screen")
+        .await;
+    daemon.signal(Signal::TERM);
+    // Drained streams end at once; the program would have five seconds more.
+    let code = attached.until_closed().await;
+    assert_eq!(code, protocol::attach::CLOSE_RESTARTING);
+    let begun = std::time::Instant::now();
+    daemon.signal(Signal::TERM);
+    daemon.ended().await;
+    assert!(
+        begun.elapsed() < std::time::Duration::from_secs(4),
+        "it did not wait for the program"
+    );
+}
+
+#[tokio::test]
+async fn clients_that_neither_speak_nor_read_do_not_keep_the_daemon_from_its_end() {
+    let mut daemon = TestDaemon::start().await;
+    let idle = std::net::TcpStream::connect(daemon.address()).unwrap();
+    let silent = std::os::unix::net::UnixStream::connect(daemon.socket()).unwrap();
+    daemon.signal(Signal::TERM);
+    assert!(daemon.ended().await.success());
+    drop((idle, silent));
+}
+
+#[tokio::test]
+async fn bad_configuration_exits_64_before_any_socket_exists() {
+    let folder = tempfile::Builder::new()
+        .permissions(fs::Permissions::from_mode(0o700))
+        .tempdir()
+        .unwrap();
+    fs::write(folder.path().join("config.toml"), "[listen]\ntsl = []\n").unwrap();
+    let output = std::process::Command::new(harness::binary())
+        .args(["up"])
+        .env("TRANSOM_DIR", folder.path())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(64));
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(words.contains("did you mean `listen.tls`?"), "{words}");
+    assert!(!folder.path().join("transom.sock").exists());
+}
+
+#[tokio::test]
+async fn without_sessions_said_a_shutdown_is_refused_while_programs_run() {
+    let mut daemon = TestDaemon::start().await;
+    daemon.owner().shell("sleep 600").await;
+    let refused = daemon.cli(&["shutdown"]).await;
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(refused.stderr.contains("--sessions"), "{refused:?}");
+    let done = daemon.cli(&["shutdown", "--sessions"]).await;
+    assert_eq!(done.code, 0, "{done:?}");
+    assert!(daemon.ended().await.success());
+}
+
+#[tokio::test]
+async fn the_default_page_says_whether_the_app_is_there() {
+    let daemon = TestDaemon::start().await;
+    let page = daemon.owner().get("/").await;
+    let status: Status = daemon.owner().get("/v1/status").await.ok();
+    match status.web_app {
+        true => assert!(page.body.contains("<!doctype html>"), "{page:?}"),
+        false => assert!(page.body.contains("cargo xtask web"), "{page:?}"),
+    }
+}
+
+fn mode(daemon: &TestDaemon, path: &str) -> u32 {
+    fs::metadata(daemon.folder().join(path))
+        .unwrap()
+        .permissions()
+        .mode()
+        & 0o777
+}

@@ -1,0 +1,15 @@
+//! End-to-end tests over the real binary; the tree mirrors the routes.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by its panic")]
+
+mod access_matrix;
+mod cli;
+mod devices;
+mod events;
+mod gate;
+mod life;
+mod pairing_lane;
+mod secrets;
+mod sessions;
+mod store;
+mod workspace;

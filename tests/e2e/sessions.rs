@@ -1,0 +1,6 @@
+//! `/v1/sessions` and below.
+
+mod attach;
+mod create;
+mod flood;
+mod stop;

@@ -1,0 +1,321 @@
+//! A client of the attach protocol.
+
+use std::{net::SocketAddr, path::Path, sync::Arc};
+
+use futures_util::{SinkExt, StreamExt};
+use http::{HeaderMap, Request};
+use protocol::{
+    attach::{ClaimChange, ClientMessage, Hello, Mode, ServerMessage},
+    sessions::{Exit, Size},
+};
+use rustls::pki_types::ServerName;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::{TcpStream, UnixStream},
+};
+use tokio_tungstenite::{
+    WebSocketStream,
+    tungstenite::{Error, Message, client::IntoClientRequest},
+};
+
+use crate::{Answer, transcript, within};
+
+/// Any byte stream that a WebSocket can run on.
+trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
+impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
+
+/// An attachment, and all that it was sent.
+pub struct Attached {
+    socket: WebSocketStream<Box<dyn Stream>>,
+    hello: Option<Hello>,
+    sequence: u64,
+    /// Where the next output must begin, once anything was drawn.
+    expected: Option<u64>,
+    output: Vec<u8>,
+    snapshots: usize,
+    size: Option<Size>,
+    exit: Option<Exit>,
+    acks: bool,
+    /// What a terminal would show of it.
+    screen: Box<dyn terminal::Screen>,
+    claim: ClaimChange,
+}
+
+impl Attached {
+    /// Attaches over the Unix socket.
+    pub(crate) async fn over_unix(socket: &Path, id: &str, mode: Mode, from: &str) -> Self {
+        let stream = within("the socket", UnixStream::connect(socket))
+            .await
+            .expect("the daemon listens");
+        let request = request("ws://transom", id, mode, from, None);
+        let attached = Self::shake(Box::new(stream), request, None).await;
+        attached.unwrap_or_else(|answer| panic!("{answer:?}"))
+    }
+
+    /// Attaches over TLS: with the token in the header, in the first frame, or not at all.
+    pub(crate) async fn over_tls(
+        address: SocketAddr,
+        pin: &str,
+        bearer: Option<&str>,
+        first_frame: Option<&str>,
+        id: &str,
+        mode: Mode,
+        from: &str,
+    ) -> Result<Self, Answer> {
+        crate::device::install_crypto();
+        let config = certs::client_config(pin.parse().expect("a pin"));
+        let connector = tokio_rustls::TlsConnector::from(Arc::new(config));
+        let stream = within("the port", TcpStream::connect(address))
+            .await
+            .expect("the daemon listens");
+        let name = ServerName::try_from("localhost").expect("a name");
+        let stream = within("the handshake", connector.connect(name, stream))
+            .await
+            .expect("TLS with the daemon");
+        let request = request(&format!("wss://{address}"), id, mode, from, bearer);
+        Self::shake(Box::new(stream), request, first_frame).await
+    }
+
+    /// Attaches as a page does: at the host that it was loaded from, with its origin, and the token in the first frame.
+    pub(crate) async fn from_page(
+        address: SocketAddr,
+        pin: &str,
+        token: &str,
+        (host, origin): (&str, &str),
+        id: &str,
+    ) -> Result<Self, Answer> {
+        let stream = crate::tls(address, pin, &[b"http/1.1"]).await;
+        let mut request = request(&format!("wss://{host}"), id, Mode::View, "screen", None);
+        request
+            .headers_mut()
+            .insert("origin", origin.parse().expect("a header's value"));
+        Self::shake(Box::new(stream), request, Some(token)).await
+    }
+
+    async fn shake(
+        stream: Box<dyn Stream>,
+        request: Request<()>,
+        first_frame: Option<&str>,
+    ) -> Result<Self, Answer> {
+        let shaken = within("the upgrade", tokio_tungstenite::client_async(request, stream)).await;
+        let mut socket = match shaken {
+            Ok((socket, _)) => socket,
+            Err(Error::Http(response)) => return Err(refused(&response)),
+            Err(error) => panic!("the upgrade failed: {error}"),
+        };
+        if let Some(token) = first_frame {
+            socket
+                .send(Message::text(token.to_owned()))
+                .await
+                .expect("the socket is open");
+        }
+        Ok(Self {
+            socket,
+            hello: None,
+            sequence: 0,
+            expected: None,
+            output: Vec::new(),
+            snapshots: 0,
+            size: None,
+            exit: None,
+            acks: true,
+            screen: terminal::screen(terminal::Size::new(100, 30)),
+            claim: ClaimChange::default(),
+        })
+    }
+
+    /// Never says what it has drawn: a viewer that hangs.
+    pub fn without_acks(mut self) -> Self {
+        self.acks = false;
+        self
+    }
+
+    /// The next message; `Err` is the close code, 1006 where the stream just ended.
+    ///
+    /// # Panics
+    /// Where output is doubled, missing or reordered.
+    pub async fn next(&mut self) -> Result<ServerMessage, u16> {
+        loop {
+            let message = match within("a message", self.socket.next()).await {
+                Some(Ok(Message::Binary(bytes))) => {
+                    transcript::bytes(&bytes);
+                    ServerMessage::decode(&bytes).expect("a message of the protocol")
+                }
+                Some(Ok(Message::Close(frame))) => return Err(frame.map_or(1005, |frame| frame.code.into())),
+                Some(Ok(_)) => continue,
+                Some(Err(_)) | None => return Err(1006),
+            };
+            self.take(&message).await;
+            return Ok(message);
+        }
+    }
+
+    /// Reads until the output since the attach (snapshots included) holds the text.
+    pub async fn until(&mut self, text: &str) -> &mut Self {
+        while !self.text().contains(text) {
+            if let Err(code) = self.next().await {
+                panic!("closed with {code} before {text:?} came:\n{}", self.text());
+            }
+        }
+        self
+    }
+
+    /// Reads until the program's end.
+    pub async fn until_exit(&mut self) -> Exit {
+        loop {
+            if let Some(exit) = &self.exit {
+                return exit.clone();
+            }
+            if let Err(code) = self.next().await {
+                panic!("closed with {code} before the program ended:\n{}", self.text());
+            }
+        }
+    }
+
+    /// Reads until the daemon closes, and gives the close code.
+    pub async fn until_closed(&mut self) -> u16 {
+        loop {
+            if let Err(code) = self.next().await {
+                return code;
+            }
+        }
+    }
+
+    /// Reads until the session has this size.
+    pub async fn until_size(&mut self, size: Size) {
+        while self.size != Some(size) {
+            self.next()
+                .await
+                .unwrap_or_else(|code| panic!("closed with {code} before the size was {size:?}"));
+        }
+    }
+
+    /// Reads until it was told something of the claim.
+    pub async fn until_claim(&mut self, is_it: impl Fn(&ClaimChange) -> bool) -> ClaimChange {
+        while !is_it(&self.claim) {
+            self.next()
+                .await
+                .unwrap_or_else(|code| panic!("closed with {code} before the claim changed"));
+        }
+        self.claim.clone()
+    }
+
+    /// The visible rows of a terminal that drew all of it.
+    pub fn screen_lines(&self) -> Vec<String> {
+        self.screen.text_lines()
+    }
+
+    /// Sends bytes that need not be a message.
+    pub async fn send_raw(&mut self, bytes: &[u8]) {
+        self.socket.send(Message::binary(bytes.to_vec())).await.ok();
+    }
+
+    /// Types.
+    pub async fn send_input(&mut self, bytes: &[u8]) {
+        self.sequence += 1;
+        self.send(&ClientMessage::Input {
+            sequence: self.sequence,
+            bytes: bytes.to_vec(),
+        })
+        .await;
+    }
+
+    /// Sends a message.
+    pub async fn send(&mut self, message: &ClientMessage) {
+        // An error shows itself in the next read, as the close code.
+        self.socket.send(Message::binary(message.encode())).await.ok();
+    }
+
+    /// What it was told first, once read.
+    pub fn hello(&self) -> &Hello {
+        self.hello.as_ref().expect("the first message is hello")
+    }
+
+    /// All bytes that it was sent to draw since it attached.
+    pub fn output(&self) -> &[u8] {
+        &self.output
+    }
+
+    /// The same as text.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.output).into_owned()
+    }
+
+    /// How many snapshots it was sent.
+    pub fn snapshots(&self) -> usize {
+        self.snapshots
+    }
+
+    /// The session's size as it knows it.
+    pub fn size(&self) -> Option<Size> {
+        self.size
+    }
+
+    async fn take(&mut self, message: &ServerMessage) {
+        match message {
+            ServerMessage::Hello(hello) => {
+                self.screen
+                    .resize(terminal::Size::new(hello.size.columns, hello.size.rows));
+                self.size = Some(hello.size);
+                self.hello = Some(hello.clone());
+            }
+            ServerMessage::Output { offset, bytes } => {
+                if let Some(expected) = self.expected {
+                    assert_eq!(*offset, expected, "output goes on where it stopped");
+                }
+                if self.output.len() < MOST_KEPT {
+                    self.output.extend_from_slice(bytes);
+                }
+                self.screen.feed(bytes);
+                self.drawn(offset + bytes.len() as u64).await;
+            }
+            ServerMessage::Snapshot { ground, size, bytes } => {
+                self.snapshots += 1;
+                self.size = Some(*size);
+                self.output.clone_from(bytes);
+                self.screen = terminal::screen(terminal::Size::new(size.columns, size.rows));
+                self.screen.feed(bytes);
+                self.drawn(*ground).await;
+            }
+            ServerMessage::Size { size, claim, .. } => {
+                self.screen.resize(terminal::Size::new(size.columns, size.rows));
+                self.size = Some(*size);
+                self.claim = claim.clone();
+            }
+            ServerMessage::Exit(exit) => self.exit = Some(exit.clone()),
+        }
+    }
+
+    async fn drawn(&mut self, offset: u64) {
+        self.expected = Some(offset);
+        if self.acks {
+            self.send(&ClientMessage::Ack { offset }).await;
+        }
+    }
+}
+
+fn request(base: &str, id: &str, mode: Mode, from: &str, bearer: Option<&str>) -> Request<()> {
+    let mode = serde_json::to_value(mode).expect("a mode is a string");
+    let mode = mode.as_str().expect("a mode is a string");
+    let url = format!("{base}/v1/sessions/{id}/attach?mode={mode}&from={from}");
+    let mut request = url.into_client_request().expect("a valid address");
+    if let Some(bearer) = bearer {
+        let value = format!("Bearer {bearer}").parse().expect("a token is ASCII");
+        request.headers_mut().insert("authorization", value);
+    }
+    request
+}
+
+fn refused(response: &http::Response<Option<Vec<u8>>>) -> Answer {
+    let body = response.body().clone().unwrap_or_default();
+    let answer = Answer {
+        status: response.status().as_u16(),
+        headers: HeaderMap::clone(response.headers()),
+        body: String::from_utf8_lossy(&body).into_owned(),
+    };
+    transcript::answer(&answer);
+    answer
+}
+
+/// Bytes of output kept for a look; floods are judged by their screen.
+const MOST_KEPT: usize = 4 << 20;

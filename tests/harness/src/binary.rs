@@ -1,0 +1,43 @@
+//! Which binary the tests drive.
+
+use std::{env, path::PathBuf, process::Command, sync::OnceLock};
+
+/// The `transom` binary: the one that `TEST_TRANSOM_BINARY` names, else one built here, once.
+///
+/// # Panics
+/// Where it can be neither found nor built.
+pub fn binary() -> &'static PathBuf {
+    static BINARY: OnceLock<PathBuf> = OnceLock::new();
+    BINARY.get_or_init(|| {
+        let binary = env::var_os("TEST_TRANSOM_BINARY").map_or_else(build, PathBuf::from);
+        assert!(binary.is_file(), "there is no binary at {}", binary.display());
+        eprintln!("the tests drive {}", binary.display());
+        binary
+    })
+}
+
+/// Builds it in the profile and target directory that this test was built in.
+fn build() -> PathBuf {
+    let test = env::current_exe().expect("a running test has a path");
+    let profile_folder = test
+        .ancestors()
+        .nth(2)
+        .expect("a test lives in <target>/<profile>/deps");
+    let profile = match profile_folder.file_name().and_then(|name| name.to_str()) {
+        Some("debug") | None => "dev",
+        Some(other) => other,
+    };
+    let status = Command::new(env!("CARGO"))
+        .args(["build", "--locked", "--package", "cli", "--profile", profile])
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+        .env(
+            "CARGO_TARGET_DIR",
+            profile_folder
+                .parent()
+                .expect("a profile's folder is in the target directory"),
+        )
+        .status()
+        .expect("cargo can be started");
+    assert!(status.success(), "the binary could not be built");
+    profile_folder.join("transom")
+}

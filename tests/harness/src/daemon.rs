@@ -1,0 +1,194 @@
+//! A daemon of one test.
+
+use std::{
+    fs::Permissions,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process::Stdio,
+    sync::Arc,
+};
+
+use protocol::access::Ready;
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+use tokio::{
+    io::{AsyncBufReadExt, BufReader},
+    process::{Child, Command},
+};
+
+use crate::{Device, Owner, Pairing, binary, descendants, process::Finished, within};
+
+/// A running daemon with a folder, a socket and a port of its own. Dropping it kills it.
+pub struct TestDaemon {
+    folder: Arc<TempDir>,
+    child: Child,
+    ready: Ready,
+}
+
+/// What a test changes about its daemon.
+#[derive(Clone, Debug, Default)]
+pub struct DaemonOptions {
+    /// The text of `config.toml`.
+    pub config: String,
+    /// Variables of its environment.
+    pub environment: Vec<(String, String)>,
+}
+
+impl TestDaemon {
+    /// Starts a daemon in a new folder and waits until it is ready.
+    pub async fn start() -> Self {
+        Self::start_with(DaemonOptions::default()).await
+    }
+
+    /// Starts a daemon with a configuration or environment of the test's.
+    pub async fn start_with(options: DaemonOptions) -> Self {
+        let mut builder = tempfile::Builder::new();
+        let folder = builder
+            .prefix("transom")
+            .permissions(Permissions::from_mode(0o700))
+            .tempdir();
+        let folder = Arc::new(folder.expect("a folder can be made"));
+        if !options.config.is_empty() {
+            std::fs::write(folder.path().join("config.toml"), &options.config)
+                .expect("the folder is writable");
+        }
+        Self::start_in(folder, &options).await
+    }
+
+    /// Starts a daemon in a folder that another has used.
+    pub async fn start_in(folder: Arc<TempDir>, options: &DaemonOptions) -> Self {
+        let mut child = command(folder.path())
+            .args(["up", "--json", "--tls", "127.0.0.1:0"])
+            .envs(options.environment.iter().cloned())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .expect("the binary can be started");
+        let output = child.stdout.take().expect("stdout is piped");
+        let line = within(
+            "the daemon's ready line",
+            BufReader::new(output).lines().next_line(),
+        )
+        .await;
+        let line = line
+            .expect("the daemon's output can be read")
+            .expect("the daemon says that it is ready");
+        let ready = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{line}: {error}"));
+        Self { folder, child, ready }
+    }
+
+    /// Kills the daemon with SIGKILL and starts it again in the same folder.
+    pub async fn kill_and_restart(&mut self) {
+        self.signal(Signal::KILL);
+        self.ended().await;
+        let again = Self::start_in(self.folder.clone(), &DaemonOptions::default()).await;
+        *self = again;
+    }
+
+    /// What it said when it was ready.
+    pub fn ready(&self) -> &Ready {
+        &self.ready
+    }
+
+    /// The folder of all its state.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// A handle that keeps the folder, to start another daemon in it.
+    pub fn keep_folder(&self) -> Arc<TempDir> {
+        self.folder.clone()
+    }
+
+    /// The address of its TLS listener.
+    pub fn address(&self) -> std::net::SocketAddr {
+        self.ready.tls[0]
+            .address
+            .parse()
+            .expect("the daemon prints addresses")
+    }
+
+    /// The pin of its identity key.
+    pub fn pin(&self) -> &str {
+        &self.ready.tls[0].pin
+    }
+
+    /// The path of its Unix socket.
+    pub fn socket(&self) -> PathBuf {
+        PathBuf::from(&self.ready.socket)
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id().expect("the daemon has not been waited for")
+    }
+
+    /// Sends it a signal.
+    pub fn signal(&self, signal: Signal) {
+        let pid = Pid::from_raw(self.pid().cast_signed()).expect("a child's pid is positive");
+        kill_process(pid, signal).expect("the daemon is a child of the test");
+    }
+
+    /// Waits for its end.
+    pub async fn ended(&mut self) -> std::process::ExitStatus {
+        within("the daemon's end", self.child.wait())
+            .await
+            .expect("the daemon is a child of the test")
+    }
+
+    /// The local user.
+    pub fn owner(&self) -> Owner {
+        Owner::new(self.socket())
+    }
+
+    /// A device that begins to pair.
+    pub async fn pairing(&self, role: pairing::Role) -> Pairing {
+        Pairing::with_offer(self, role).await
+    }
+
+    /// A device that is paired.
+    pub async fn device(&self, role: pairing::Role) -> Device {
+        Pairing::with_offer(self, role).await.finish(self).await
+    }
+
+    /// Runs the command line against this daemon, with nothing on its input.
+    pub async fn cli(&self, arguments: &[&str]) -> Finished {
+        Finished::of(self.command(arguments).stdin(Stdio::null())).await
+    }
+
+    /// The command line against this daemon, not yet started.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = command(self.folder.path());
+        command.args(arguments);
+        command
+    }
+}
+
+impl Drop for TestDaemon {
+    fn drop(&mut self) {
+        if let Some(pid) = self.child.id() {
+            // Programs of its sessions end with their terminal; whatever ignores that must not outlive the test.
+            let programs = descendants(pid);
+            self.child.start_kill().ok();
+            for pid in programs
+                .into_iter()
+                .filter_map(|pid| Pid::from_raw(pid.cast_signed()))
+            {
+                kill_process(pid, Signal::KILL).ok();
+            }
+        }
+    }
+}
+
+/// The binary in an environment that has nothing of the caller's but PATH and locale.
+fn command(folder: &Path) -> Command {
+    let mut command = Command::new(binary());
+    command
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("LANG", "C.UTF-8")
+        .env("HOME", folder)
+        .env("SHELL", "/bin/sh")
+        .env("TRANSOM_DIR", folder);
+    command
+}

@@ -1,0 +1,38 @@
+//! What the tests drive: real daemons in folders of their own, and those who talk to them over real sockets.
+//!
+//! [`TestDaemon`] runs the binary; [`Owner`] speaks to its Unix socket, [`Device`] pairs and speaks TLS, and
+//! [`Attached`] follows a session. Every wait ends by an event, or fails after [`PATIENCE`].
+
+mod answer;
+mod attached;
+mod binary;
+mod daemon;
+mod device;
+mod events;
+mod owner;
+mod pairing;
+mod patience;
+mod process;
+mod raw;
+mod relay;
+mod running;
+mod stamping_proxy;
+mod terminal_of;
+mod transcript;
+
+pub use answer::Answer;
+pub use attached::Attached;
+pub use binary::binary;
+pub use daemon::{DaemonOptions, TestDaemon};
+pub use device::{Device, TlsClient};
+pub use events::EventReader;
+pub use owner::Owner;
+pub use pairing::{DeviceKey, Pairing};
+pub use patience::{PATIENCE, until, within};
+pub use process::{Finished, descendants, open_files, resident_kib};
+pub use raw::{RawRequest, tls};
+pub use relay::Relay;
+pub use running::Running;
+pub use stamping_proxy::StampingProxy;
+pub use terminal_of::TerminalOf;
+pub use transcript::Transcript;

@@ -1,0 +1,104 @@
+//! What the kernel says about processes.
+
+use std::{fs, process::Stdio};
+
+use tokio::process::Command;
+
+use crate::within;
+
+/// A command that ran to its end.
+#[derive(Debug)]
+pub struct Finished {
+    /// Its exit code; 128 and the signal where one ended it.
+    pub code: i32,
+    /// What it wrote to stdout.
+    pub stdout: String,
+    /// What it wrote to stderr.
+    pub stderr: String,
+}
+
+impl Finished {
+    /// Runs the command to its end.
+    ///
+    /// # Panics
+    /// Where it cannot be started.
+    pub async fn of(command: &mut Command) -> Self {
+        use std::os::unix::process::ExitStatusExt;
+        let child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn();
+        let child = child.expect("the binary can be started");
+        let output = within("a command's end", child.wait_with_output())
+            .await
+            .expect("its output can be read");
+        let status = output.status;
+        Self {
+            code: status
+                .code()
+                .unwrap_or_else(|| 128 + status.signal().unwrap_or_default()),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    /// Its stdout as JSON.
+    ///
+    /// # Panics
+    /// Where it is none.
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+}
+
+/// All descendants of a process, children before theirs.
+pub fn descendants(pid: u32) -> Vec<u32> {
+    let children = children(pid);
+    children
+        .iter()
+        .copied()
+        .chain(children.iter().flat_map(|child| descendants(*child)))
+        .collect()
+}
+
+/// The open descriptors of a process, each with what it leads to.
+pub fn open_files(pid: u32) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(format!("/proc/{pid}/fd")) else {
+        return Vec::new();
+    };
+    entries
+        .filter_map(|entry| fs::read_link(entry.ok()?.path()).ok())
+        .map(|target| target.display().to_string())
+        .collect()
+}
+
+/// The resident memory of a process.
+///
+/// # Panics
+/// Where the process is gone.
+pub fn resident_kib(pid: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("the process lives");
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("VmRSS:"))
+        .expect("the kernel counts memory");
+    line.split_whitespace()
+        .nth(1)
+        .and_then(|number| number.parse().ok())
+        .expect("VmRSS is a number of KiB")
+}
+
+fn children(pid: u32) -> Vec<u32> {
+    let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else {
+        return Vec::new();
+    };
+    tasks
+        .filter_map(|task| fs::read_to_string(task.ok()?.path().join("children")).ok())
+        .flat_map(|list| {
+            list.split_whitespace()
+                .filter_map(|pid| pid.parse().ok())
+                .collect::<Vec<u32>>()
+        })
+        .collect()
+}

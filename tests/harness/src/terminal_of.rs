@@ -1,0 +1,116 @@
+//! The command line in a real terminal.
+
+use std::ffi::OsString;
+
+use terminal::{Command, Exit, Options, Session, Size, Writer};
+use tokio::process::Command as Process;
+
+use crate::within;
+
+/// A command that runs on a terminal of its own, as a person would run it.
+pub struct TerminalOf {
+    session: Session,
+    writer: Writer,
+}
+
+struct Anybody;
+
+impl terminal::Gate for Anybody {
+    fn pass(&self, write: &mut dyn FnMut()) -> bool {
+        write();
+        true
+    }
+}
+
+impl TerminalOf {
+    /// Starts a command, with the environment that was set on it, in a terminal of this size.
+    ///
+    /// # Panics
+    /// Where it cannot be started.
+    pub async fn start(command: &Process, columns: u16, rows: u16) -> Self {
+        let command = command.as_std();
+        let set = command
+            .get_envs()
+            .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())));
+        let mut env: Vec<(OsString, OsString)> = set.collect();
+        env.push(("TERM".into(), "xterm-256color".into()));
+        let command = Command {
+            program: command.get_program().to_owned(),
+            args: command.get_args().map(ToOwned::to_owned).collect(),
+            cwd: "/".into(),
+            env,
+            size: Size::new(columns, rows),
+            descriptor_limit: None,
+        };
+        let session = Session::spawn(command, Options::default())
+            .await
+            .expect("the binary can be started");
+        let writer = session.writer(std::sync::Arc::new(Anybody));
+        Self { session, writer }
+    }
+
+    /// Waits until the screen shows the text, and gives its lines.
+    pub async fn until_shows(&self, text: &str) -> Vec<String> {
+        self.until(text, |lines| lines.iter().any(|line| line.contains(text)))
+            .await
+    }
+
+    /// Waits until the screen is as wanted.
+    ///
+    /// # Panics
+    /// Where it does not become so; the message has the screen.
+    pub async fn until(&self, what: &str, is_it: impl Fn(&[String]) -> bool) -> Vec<String> {
+        let mut changes = self.session.changes();
+        let waited = tokio::time::timeout(crate::PATIENCE, async {
+            loop {
+                let lines = self.session.text_lines();
+                if is_it(&lines) {
+                    return lines;
+                }
+                changes.changed().await;
+            }
+        });
+        let Ok(lines) = waited.await else {
+            panic!(
+                "waited for {what:?}; the screen was:\n{}",
+                self.session.text_lines().join("\n")
+            )
+        };
+        lines
+    }
+
+    /// Types.
+    ///
+    /// # Panics
+    /// Where the program has ended.
+    pub async fn types(&self, bytes: &[u8]) {
+        self.writer.write(bytes).await.expect("the program runs");
+    }
+
+    /// Gives the terminal another size.
+    pub fn resize(&self, columns: u16, rows: u16) {
+        self.session.resize(Size::new(columns, rows));
+    }
+
+    /// Waits for the program's end.
+    ///
+    /// # Panics
+    /// Where the terminal is gone before.
+    pub async fn exit(&self) -> Exit {
+        let mut state = self.session.state();
+        let ended = within(
+            "the program's end",
+            state.wait_for(|state| state.exit().is_some()),
+        )
+        .await;
+        ended
+            .expect("the session lives")
+            .exit()
+            .expect("it was waited for")
+    }
+
+    /// The snapshot of the terminal: the modes that the program left behind show in it.
+    pub fn snapshot(&self) -> String {
+        String::from_utf8_lossy(&self.session.snapshot().bytes).into_owned()
+    }
+}
