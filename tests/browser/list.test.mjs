@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { Attachment } from "./support/attachment.mjs";
+import { shellAfter } from "./support/daemon.mjs";
+import { scenario } from "./support/scenario.mjs";
+
+scenario("the list follows its sessions without a reload", async (s) => {
+  const phone = await s.paired();
+  await phone.page.getByText("No sessions yet").waitFor();
+  await phone.page.evaluate(() => Object.assign(globalThis, { isTheSamePage: true }));
+
+  const session = await s.daemon.session("build", "read line; echo compiling $line; read line; exit 3");
+  await phone.row("build").waitFor();
+  await s.daemon.session("other", shellAfter(""));
+  await phone.row("other").waitFor();
+
+  const owner = await Attachment.ofOwner(s.daemon, session.id, "mode=write&from=screen");
+  owner.type(1, "main.rs\r");
+  await phone.row("build").getByText("compiling main.rs").waitFor();
+  await phone.row("build").getByText("1 viewer").waitFor({ state: "attached" });
+  owner.type(2, "\r");
+  await phone.page.locator('.session[data-state="failed"]').getByText("exit 3 ·").waitFor();
+  assert.ok(await phone.page.evaluate(() => "isTheSamePage" in globalThis));
+});
+
+scenario("a page says how the program ended", async (s) => {
+  await s.daemon.session("seven", "read line; echo goodbye; exit 7");
+  const { device, terminal } = await s.watching("seven");
+  await terminal.compose("");
+  await device.page.getByText("The program ended with exit code 7.").waitFor();
+  await terminal.shows("goodbye");
+  assert.equal(await device.page.getByLabel("Type a line").count(), 0);
+});
+
+scenario("a daemon that is killed and comes back is shown as it is", async (s) => {
+  await s.daemon.session("lost-with-it", shellAfter(""));
+  const home = await s.paired({ label: "At the list" });
+  const { device: watching } = await s.watching("lost-with-it", { label: "At the terminal" });
+  for (const device of [home, watching]) device.tolerate(/net::ERR_|WebSocket connection|status of 404/);
+
+  s.tunnel.cut();
+  await s.daemon.kill();
+  await home.connection("reconnecting").waitFor();
+  await watching.connection("reconnecting").waitFor();
+  await home.row("lost-with-it").waitFor();
+  await home.page.getByText("Not live: this is how it stood at").waitFor();
+
+  await s.restart();
+  await home.connection("live").waitFor();
+  await home.page.getByText("No sessions yet").waitFor();
+  await watching.message("gone").waitFor();
+  await s.daemon.session("after", shellAfter(""));
+  await home.row("after").waitFor();
+});

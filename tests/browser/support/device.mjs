@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+
+/** @typedef {{ instance: string, token: string, deviceId: string }} Held */
+
+/** A browser window that is, or becomes, a paired device: a page, and everything that it did wrong. */
+export class Device {
+  /** @type {string[]} */
+  #complaints = [];
+  /** @type {RegExp[]} */
+  #tolerated = [];
+  /** @type {{ method: string, url: string }[]} */
+  requests = [];
+
+  /**
+   * @param {import("playwright-core").Page} page
+   * @param {string} origin
+   */
+  constructor(page, origin) {
+    this.page = page;
+    this.origin = origin;
+    page.on("pageerror", (error) => this.#complaints.push(`uncaught: ${error.message}`));
+    page.on("console", (message) => {
+      if (message.type() === "error" || message.type() === "warning") this.#complaints.push(`console: ${message.text()}`);
+    });
+    page.on("request", (request) => this.#note(request.method(), request.url()));
+    page.on("websocket", (socket) => this.#note("GET", socket.url()));
+  }
+
+  /** @param {string} path */
+  async goto(path) {
+    await this.page.goto(this.origin + path);
+  }
+
+  /** The screen that says one thing, by its kind. @param {string} kind */
+  message(kind) {
+    return this.page.locator(`[data-message="${kind}"]`);
+  }
+
+  /** Where the connection stands. @param {"live" | "reconnecting" | "offline" | "unreachable" | "ended"} state */
+  connection(state) {
+    return this.page.locator(`.status[data-connection="${state}"]`);
+  }
+
+  /** A row of the list. @param {string} name */
+  row(name) {
+    return this.page.locator(".session", { has: this.page.getByText(name, { exact: true }) });
+  }
+
+  /** The browser itself says on the console when a request fails; a test that makes that happen says so. @param {RegExp} pattern */
+  tolerate(pattern) {
+    this.#tolerated.push(pattern);
+  }
+
+  /** What this browser holds of the daemon. @returns {Promise<Held[]>} */
+  credentials() {
+    return this.page.evaluate(async () => {
+      const names = (await indexedDB.databases()).map(({ name }) => name);
+      if (!names.includes("transom")) return [];
+      const open = indexedDB.open("transom");
+      const database = await new Promise((resolve) => (open.onsuccess = () => resolve(open.result)));
+      const all = database.transaction("credentials").objectStore("credentials").getAll();
+      const held = /** @type {Held[]} */ (await new Promise((resolve) => (all.onsuccess = () => resolve(all.result))));
+      database.close();
+      return held.map(({ instance, token, deviceId }) => ({ instance, token, deviceId }));
+    });
+  }
+
+  /** Fails where the page complained, or asked anybody but the daemon for anything. */
+  assertClean() {
+    const complaints = this.#complaints.filter((text) => !this.#tolerated.some((pattern) => pattern.test(text)));
+    assert.deepEqual(complaints, []);
+  }
+
+  /**
+   * @param {string} method
+   * @param {string} url
+   */
+  #note(method, url) {
+    this.requests.push({ method, url });
+    const { protocol, host } = new URL(url);
+    const isOwn = protocol === "data:" || protocol === "blob:" || host === new URL(this.origin).host;
+    if (!isOwn) this.#complaints.push(`foreign request: ${url}`);
+  }
+}
