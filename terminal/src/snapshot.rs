@@ -7,6 +7,8 @@ use std::io::Write;
 pub(crate) struct Painter {
     bytes: Vec<u8>,
     pen: Pen,
+    /// Bytes of addresses written.
+    links: usize,
 }
 
 /// What a character is written with.
@@ -88,6 +90,17 @@ impl Painter {
 
     /// Changes what following characters are written with.
     pub(crate) fn set_pen(&mut self, pen: &Pen) {
+        let without_link;
+        let pen = if self.affords(pen) {
+            pen
+        } else {
+            // What it leads to is lost, the text is not.
+            without_link = Pen {
+                link: None,
+                ..pen.clone()
+            };
+            &without_link
+        };
         if self.pen == *pen {
             return;
         }
@@ -118,6 +131,17 @@ impl Painter {
     /// Makes sure that what comes next does not directly follow a character.
     pub(crate) fn separate(&mut self) {
         self.sequence("\x1b\\");
+    }
+
+    /// Whether the pen's link, if it is a new one, still fits into what links may take; counts it if so.
+    fn affords(&mut self, pen: &Pen) -> bool {
+        let Some(Link { id, uri }) = pen.link.as_ref().filter(|_| pen.link != self.pen.link) else {
+            return true;
+        };
+        let length = id.len() + uri.len();
+        let fits = self.links + length <= MAX_LINKS;
+        self.links += if fits { length } else { 0 };
+        fits
     }
 
     fn rendition(&mut self, pen: &Pen) {
@@ -162,6 +186,10 @@ impl Painter {
     }
 }
 
+/// Bytes of link addresses in one snapshot: a screen of two hundred long ones. Every cell may have its own (2 KiB), so without
+/// a bound a program could make each attach cost gigabytes.
+const MAX_LINKS: usize = 256 * 1024;
+
 #[cfg(test)]
 mod tests {
     use super::{Colour, Link, Painter, Pen, Underline};
@@ -200,6 +228,25 @@ mod tests {
             ..Pen::default()
         };
         assert_eq!(written(&[pen]), "\x1b[0;4:3;97;48;5;200;58;2;1;2;3mx");
+    }
+
+    #[test]
+    fn links_without_end_cost_a_bounded_part_of_a_snapshot_and_no_text() {
+        let mut painter = Painter::default();
+        for cell in 0..10_000 {
+            let link = Link {
+                id: String::new(),
+                uri: format!("{cell:02000}"),
+            };
+            let pen = Pen {
+                link: Some(link),
+                ..Pen::default()
+            };
+            painter.character('x', &[], &pen);
+        }
+        let bytes = painter.into_bytes();
+        assert!(bytes.len() < 2 * super::MAX_LINKS, "{} bytes", bytes.len());
+        assert_eq!(bytes.iter().filter(|byte| **byte == b'x').count(), 10_000);
     }
 
     #[test]
