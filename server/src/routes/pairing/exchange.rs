@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use http::HeaderMap;
-use pairing::{Audience, Exchange, ExchangeCheck, Fault, Principal, RequestId};
+use pairing::{Audience, Exchange, ExchangeCheck, ExchangeError, Fault, Principal, RequestId};
 use protocol::{IDENTITY_SERVER_NAME, WireSecret, pairing as wire};
 
 use super::{audited, request_secret};
@@ -48,7 +48,11 @@ pub(in crate::routes) async fn exchange(
     };
     let exchanged = access
         .authority()
-        .exchange(id, &secret, shown, check, now, &mut random::rng())?;
+        .exchange(id, &secret, shown, check, now, &mut random::rng());
+    let exchanged = match exchanged {
+        Ok(exchanged) => exchanged,
+        Err(refused) => return Err(refuse(&access, &peer, id, refused).await),
+    };
     // The token was told to nobody yet: without the row it never is, and the next exchange replaces it.
     let row = AuditRow::new(
         now,
@@ -66,4 +70,18 @@ pub(in crate::routes) async fn exchange(
         pin: access.pin.to_string(),
         server_name: IDENTITY_SERVER_NAME.to_owned(),
     }))
+}
+
+/// A failed proof is written down: it took the request's secret and the owner's yes to come so far. The answer does not wait for
+/// a store that fails.
+async fn refuse(access: &Access, peer: &Peer, id: RequestId, refused: ExchangeError) -> Failure {
+    if matches!(
+        refused,
+        ExchangeError::WrongAudience | ExchangeError::BadSignature
+    ) {
+        let nobody = name_of(&Principal::Nobody);
+        let row = AuditRow::new(clock::now(), nobody, peer, action::PAIRING_EXCHANGED, id);
+        let _ = audited(access, row.outcome(refused.code())).await;
+    }
+    refused.into()
 }

@@ -338,6 +338,13 @@ async fn an_exchange_needs_the_key_that_was_revealed() {
         ..Phone::new(1)
     };
     assert_eq!(code_of(thief.exchange(&world).await), "bad_signature");
+    let rows = world.access.store.audit_rows(100).await.unwrap();
+    let last = rows.last().map(|row| (row.action.as_ref(), row.outcome.as_ref()));
+    assert_eq!(
+        last,
+        Some(("pairing_exchanged", "bad_signature")),
+        "a failed proof is written down"
+    );
     phone.exchange(&world).await.unwrap();
 }
 
