@@ -26,6 +26,11 @@ impl EventReader {
 
     /// The next event with its number; `None` once the stream has ended.
     pub async fn next(&mut self) -> Option<(u64, Event)> {
+        // Over all pieces together: comments that keep the stream alive are no events.
+        within("an event", self.read_next()).await
+    }
+
+    async fn read_next(&mut self) -> Option<(u64, Event)> {
         loop {
             if let Some(end) = self.text.find("\n\n") {
                 let block: String = self.text.drain(..end + 2).collect();
@@ -34,7 +39,7 @@ impl EventReader {
                 }
                 continue;
             }
-            match within("an event", self.response.chunk()).await {
+            match self.response.chunk().await {
                 Ok(Some(chunk)) => {
                     transcript::bytes(&chunk);
                     self.text.push_str(&String::from_utf8_lossy(&chunk));
