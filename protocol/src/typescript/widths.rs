@@ -61,6 +61,15 @@ mod tests {
     use super::{base36, runs};
 
     #[test]
+    fn the_committed_table_is_current() {
+        let committed = include_str!("../../../web/ui/src/terminal/width-table.ts");
+        assert!(
+            committed == super::widths(),
+            "run `cargo xtask gen` and commit web/ui/src/terminal/width-table.ts"
+        );
+    }
+
+    #[test]
     fn numbers_are_written_in_base_36() {
         assert_eq!([0, 35, 36, 1295].map(base36), ["0", "z", "10", "zz"]);
     }

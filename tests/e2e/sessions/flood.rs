@@ -6,12 +6,12 @@ use harness::{TestDaemon, resident_kib, within};
 use pairing::Role;
 use protocol::attach::Mode;
 
-/// Megabytes; enough that a queue anywhere would show, as `--long` runs of the bench do with ten times as much.
+/// Megabytes; enough that a queue anywhere would show.
 const FLOOD_MB: u32 = 100;
 
 /// What the daemon may take for one flooding session with three viewers: the ring (2 MiB) and what the screen is behind
 /// (2 MiB), a window (512 KiB) and its copies for each viewer, the socket buffers' copies and the allocator's slack.
-const BOUND_KIB: u64 = 48 * 1024;
+const BOUND_KIB: u64 = 24 * 1024;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_viewer_that_never_reads_holds_up_nobody_and_costs_bounded_memory() {
