@@ -36,6 +36,9 @@ impl Client {
             .no_proxy()
             .tls_certs_only([])
             .http1_only()
+            // The daemon closes a connection that says nothing for a while: one that waited for a person's answer is never used
+            // again, since what was sent on it might have been done or not.
+            .pool_max_idle_per_host(0)
             .build()
             .map_err(|error| Failure::failed("client", format!("no client could be made: {error}"), ""))?;
         Ok(Self {

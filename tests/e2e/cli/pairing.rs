@@ -1,8 +1,11 @@
 //! `transom pair`, `approve`, `reject`, `devices`, `revoke`.
 
-use harness::{Pairing, TerminalOf, TestDaemon};
+use harness::{Pairing, TerminalOf, TestDaemon, until};
 use pairing::Role;
-use protocol::pairing::{Poll, PollStatus};
+use protocol::{
+    access::Status,
+    pairing::{Poll, PollStatus},
+};
 
 #[tokio::test]
 async fn pair_shows_a_link_and_a_code_asks_and_reports() {
@@ -97,6 +100,24 @@ async fn revoke_works_by_a_unique_prefix_and_says_what_it_closed() {
     assert_eq!(object["device_id"], id);
     assert!(object["closed"].as_u64().unwrap() >= 1, "{json}");
     attached.until_closed().await;
+    assert_eq!(device.get("/v1/whoami").await.verdict(), "401 revoked");
+}
+
+#[tokio::test]
+async fn a_late_yes_to_revoke_revokes_all_the_same() {
+    let daemon = TestDaemon::start().await;
+    let device = daemon.device(Role::Viewer).await;
+    let id = device.id().to_string();
+    let terminal = TerminalOf::start(&daemon.command(&["revoke", &id]), 100, 24).await;
+    terminal.until_shows("[y/N]").await;
+    // Late is when the daemon has closed every connection that the question left idle.
+    until("only this test's own connection", || async {
+        let status: Status = daemon.owner().get("/v1/status").await.ok();
+        (status.connections == 1).then_some(())
+    })
+    .await;
+    terminal.types(b"y\r").await;
+    assert_eq!(terminal.exit().await.code, Some(0));
     assert_eq!(device.get("/v1/whoami").await.verdict(), "401 revoked");
 }
 
