@@ -15,20 +15,31 @@ use crate::{
 
 /// Builds, starts the daemon, starts a first session, and pairs a first device; then waits for the daemon's end.
 pub(crate) fn run(dir: Option<&Path>) -> Result<()> {
+    let dir = dir.map(std::path::absolute).transpose()?;
+    let binary = target().join("release/transom");
+    let transom = |arguments: &[&str]| {
+        let mut command = Command::new(&binary);
+        command.args(arguments);
+        if let Some(dir) = &dir {
+            command.env("TRANSOM_DIR", dir);
+        }
+        command
+    };
+    // Said before ten minutes of building, where an earlier build can tell.
+    let runs = binary.is_file()
+        && transom(&["status"])
+            .output()
+            .is_ok_and(|status| status.status.success());
+    ensure!(
+        !runs,
+        "a daemon already runs here: `{} shutdown` ends it, or `--dir FOLDER` runs another beside it",
+        binary.display()
+    );
     web::build()?;
     steps::run(&mut command(
         "cargo",
         &["build", "--release", "--locked", "--package", "cli"],
     ))?;
-    let binary = target().join("release/transom");
-    let transom = |arguments: &[&str]| {
-        let mut command = Command::new(&binary);
-        command.args(arguments);
-        if let Some(dir) = dir {
-            command.env("TRANSOM_DIR", dir);
-        }
-        command
-    };
     let mut daemon = transom(&["up"])
         .stdout(Stdio::piped())
         .spawn()
