@@ -22,6 +22,3 @@ pub use wire_secret::WireSecret;
 
 /// The WebSocket and HTTP path prefix below which the API lives.
 pub const API: &str = "/v1";
-
-/// The server name by which a native client asks for the daemon's identity certificate (access.md 5).
-pub const IDENTITY_SERVER_NAME: &str = "identity.transom.invalid";

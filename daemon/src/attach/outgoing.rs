@@ -18,10 +18,9 @@ pub(super) struct Outgoing<'a> {
 impl Outgoing<'_> {
     /// Sends what the session says until its program has ended or the client is gone.
     pub(super) async fn run(mut self, hello: Hello) -> End {
-        let size = Size::new(hello.size.columns, hello.size.rows);
+        let mut size = Size::new(hello.size.columns, hello.size.rows);
         let mut claim = self.handle.claim().watch();
         let mut sent = self.send(&ServerMessage::Hello(hello)).await;
-        let mut size = size;
         while sent {
             let message = tokio::select! {
                 update = self.attachment.next() => match update {

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use pairing::{Audience, CodeInput, Commitment, DeviceId, PairingCode, PublicKey, RequestId, Role};
+use pairing::{Audience, CodeInput, Commitment, PairingCode, PublicKey, RequestId, Role};
 use protocol::{
     Bytes64, WireSecret,
     pairing::{Exchange, Exchanged, NewRequest, OfferProof, Poll, Requested, Reveal},
@@ -278,11 +278,6 @@ impl Pairing {
     /// The request's id, once asked.
     pub fn id(&self) -> RequestId {
         self.asked().request_id
-    }
-
-    /// The device's id in a list of devices, if it became one.
-    pub fn device_in(devices: &[protocol::access::DeviceRecord], id: DeviceId) -> bool {
-        devices.iter().any(|device| device.id == id)
     }
 
     fn asked(&self) -> &Requested {

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use axum::Json;
+use certs::IDENTITY_SERVER_NAME;
 use http::HeaderMap;
 use pairing::{Audience, Exchange, ExchangeCheck, ExchangeError, Fault, Principal, RequestId};
-use protocol::{IDENTITY_SERVER_NAME, WireSecret, pairing as wire};
+use protocol::{WireSecret, pairing as wire};
 
 use super::{audited, request_secret};
 use crate::{
