@@ -169,6 +169,7 @@ mod tests {
             life,
             viewers,
             writers,
+            input_applied: None,
         }
     }
 

@@ -154,6 +154,8 @@ mod tests {
                 "created_at": jiff::Timestamp::from_second(*created).unwrap(), "ended_at": null,
                 "last_output_at": null, "size": {"columns": 80, "rows": 24}, "end": 0, "title": null,
                 "last_line": "", "viewers": 0, "writers": 0, "labels": {},
+                "attention": {"state": "unknown", "since": "2026-11-29T09:00:00Z", "message": null}, "note": null,
+                "parent": null, "trusted": false, "purge_at": null,
             }))
             .unwrap()
         };

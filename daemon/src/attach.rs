@@ -126,6 +126,7 @@ impl Wish<'_> {
             life: config.life.clone(),
             viewers: presence.counts().viewers,
             writers: presence.counts().writers,
+            input_applied: None,
         };
         let tally = InputTally::new(handle.clone(), principal.clone(), self.connection.peer().clone());
         Ok(Attached {

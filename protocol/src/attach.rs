@@ -52,6 +52,22 @@ pub struct Hello {
     pub viewers: u32,
     /// Attachments that may type, this one included.
     pub writers: u32,
+    /// The last input of this principal and client that the program got; null where that cannot be known: then what was
+    /// sent and not confirmed is not sent again.
+    #[cfg_attr(feature = "ts", ts(type = "number | null"))]
+    pub input_applied: Option<u64>,
+}
+
+/// Body of message 06: who is there.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
+pub struct Presence {
+    /// Attachments that look.
+    pub viewers: u32,
+    /// Attachments that may type.
+    pub writers: u32,
+    /// Those that may type, in words for a person, this one first if it is one.
+    pub typing: Vec<String>,
 }
 
 /// The JSON part of message 03: who holds the size.
@@ -98,6 +114,18 @@ pub enum ServerMessage {
     },
     /// `04`: the program ended; every byte of output came before.
     Exit(Exit),
+    /// `05`: the program got all input of this client up to the sequence.
+    InputApplied {
+        /// The sequence.
+        sequence: u64,
+    },
+    /// `06`: who is there, now and at each change.
+    Presence(Presence),
+    /// `07`: the answer to a ping.
+    Pong {
+        /// The ping's number.
+        number: u64,
+    },
 }
 
 /// A message from the client.
@@ -105,7 +133,7 @@ pub enum ServerMessage {
 pub enum ClientMessage {
     /// `10`: bytes for the program.
     Input {
-        /// One more than the message before, from 1.
+        /// One more than the message before, from 1, over all connections of one client id.
         sequence: u64,
         /// The bytes.
         bytes: Vec<u8>,
@@ -121,6 +149,22 @@ pub enum ClientMessage {
     Ack {
         /// The first offset that is not drawn.
         offset: u64,
+    },
+    /// `13`: "fit to this screen": take the claim.
+    Claim,
+    /// `14`: give the claim back.
+    Yield,
+    /// `15`: still there?
+    Ping {
+        /// Comes back in the pong.
+        number: u64,
+    },
+    /// `16`: what the person sees.
+    Visibility {
+        /// Whether this attachment shows on somebody's screen.
+        visible: bool,
+        /// Whether it shows the newest output, not scrollback.
+        at_live_edge: bool,
     },
 }
 

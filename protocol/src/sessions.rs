@@ -1,5 +1,11 @@
 //! The bodies of sessions.
 
+mod views;
+mod wishes;
+
+pub use views::{Line, Output, OutputQuery, Screen, ScreenFormat, ScreenQuery, WaitQuery, Waited, WaitedFor};
+pub use wishes::{Input, Keys, NewNote, RemoveQuery, SessionChanges};
+
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
@@ -40,6 +46,9 @@ pub struct NewSession {
     /// Labels of the caller's.
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
+    /// Whether its programs are the owner; the owner alone may ask for it.
+    #[serde(default)]
+    pub trusted: bool,
 }
 
 /// Where a session stands.
@@ -51,6 +60,48 @@ pub enum SessionState {
     Running,
     /// Its program ended; `exit` says how.
     Exited,
+    /// Its program cannot be reached any more, and how it ended is not known.
+    Lost,
+}
+
+/// What a session wants of a person.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum AttentionState {
+    /// It is busy.
+    Working,
+    /// It waits for a person.
+    Waiting,
+    /// It has nothing to do.
+    Idle,
+    /// Nothing says which.
+    #[default]
+    Unknown,
+}
+
+/// What a session wants of a person, and since when.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
+pub struct Attention {
+    /// Which of them.
+    pub state: AttentionState,
+    /// Since when.
+    #[cfg_attr(feature = "ts", ts(type = "string"))]
+    pub since: Timestamp,
+    /// The program's own words (OSC 9, OSC 99, OSC 777), if it gave any.
+    pub message: Option<String>,
+}
+
+/// A line that somebody left on a session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
+pub struct Note {
+    /// At most 100 bytes.
+    pub text: String,
+    /// When it goes by itself; null: never.
+    #[cfg_attr(feature = "ts", ts(type = "string | null"))]
+    pub expires_at: Option<Timestamp>,
 }
 
 /// How a program ended.
@@ -111,6 +162,17 @@ pub struct Session {
     pub writers: u32,
     /// Labels of its creator's.
     pub labels: BTreeMap<String, String>,
+    /// What it wants of a person.
+    pub attention: Attention,
+    /// What somebody noted on it.
+    pub note: Option<Note>,
+    /// The session whose program made it, if one did.
+    pub parent: Option<String>,
+    /// Whether its programs are the owner.
+    pub trusted: bool,
+    /// When it is forgotten, if it was deleted; until then it can be restored.
+    #[cfg_attr(feature = "ts", ts(type = "string | null"))]
+    pub purge_at: Option<Timestamp>,
 }
 
 /// `POST /v1/sessions/{id}/stop`: asked to end, with everything it started.

@@ -30,10 +30,16 @@ pub fn typescript() -> String {
         declare::<sessions::Size>(&config),
         declare::<sessions::SessionState>(&config),
         declare::<sessions::Exit>(&config),
+        declare::<sessions::AttentionState>(&config),
+        declare::<sessions::Attention>(&config),
+        declare::<sessions::Note>(&config),
         declare::<sessions::Session>(&config),
+        declare::<sessions::Line>(&config),
+        declare::<sessions::Screen>(&config),
         declare::<events::Event>(&config),
         declare::<attach::Mode>(&config),
         declare::<attach::Hello>(&config),
+        declare::<attach::Presence>(&config),
         declare::<attach::ClaimChange>(&config),
     ];
     format!(

@@ -216,7 +216,14 @@ impl<W: Write + Send + 'static> Painter<W> {
                 }
                 self.stale = true;
             }
-            Job::Server(ServerMessage::Hello(_) | ServerMessage::Exit(_)) | Job::End { .. } => {}
+            Job::Server(
+                ServerMessage::Hello(_)
+                | ServerMessage::Exit(_)
+                | ServerMessage::InputApplied { .. }
+                | ServerMessage::Presence(_)
+                | ServerMessage::Pong { .. },
+            )
+            | Job::End { .. } => {}
             Job::Local((columns, rows)) => {
                 self.place.local = Size::new(columns, rows);
                 self.repaint_all();

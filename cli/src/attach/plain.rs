@@ -79,7 +79,11 @@ async fn pass_on(
                 outgoing.close().await;
                 return Ok(End::Exited(exit));
             }
-            ServerMessage::Hello(_) | ServerMessage::Size { .. } => {}
+            ServerMessage::Hello(_)
+            | ServerMessage::Size { .. }
+            | ServerMessage::InputApplied { .. }
+            | ServerMessage::Presence(_)
+            | ServerMessage::Pong { .. } => {}
         }
     }
 }

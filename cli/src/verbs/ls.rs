@@ -21,7 +21,7 @@ pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
     } else if sessions.is_empty() {
         output::note("no sessions; `transom run CMD` starts one");
     } else {
-        sessions.sort_by_key(|session| (session.state == SessionState::Exited, session.created_at));
+        sessions.sort_by_key(|session| (session.state != SessionState::Running, session.created_at));
         output::line(&table(&sessions, Timestamp::now()).render(output::width()))?;
     }
     Ok(exit::OK)
@@ -53,6 +53,7 @@ pub(super) fn state(session: &Session) -> String {
             (None, None) => "exited ?".to_owned(),
         },
         (SessionState::Exited, None) => "exited ?".to_owned(),
+        (SessionState::Lost, _) => "lost".to_owned(),
     }
 }
 
@@ -71,6 +72,8 @@ mod tests {
             "created_at": "2026-01-01T00:00:00Z", "ended_at": null, "last_output_at": null,
             "size": {"columns": 80, "rows": 24}, "end": 0, "title": null,
             "last_line": "\u{1b}[31mred", "viewers": 2, "writers": 1, "labels": {},
+            "attention": {"state": "unknown", "since": "2026-11-29T09:00:00Z", "message": null}, "note": null,
+            "parent": null, "trusted": false, "purge_at": null,
         }))
         .unwrap()
     }

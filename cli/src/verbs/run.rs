@@ -62,6 +62,7 @@ impl ProgramArgs {
             name: self.name,
             size: output::size().map(|(columns, rows)| Size { columns, rows }),
             labels: BTreeMap::new(),
+            trusted: false,
         };
         client.post("/sessions", &session).await
     }

@@ -73,6 +73,12 @@ impl Incoming<'_> {
                     }
                 }
                 Ok(ClientMessage::Ack { offset }) => self.acks.acked(Offset(offset)),
+                Ok(
+                    ClientMessage::Claim
+                    | ClientMessage::Yield
+                    | ClientMessage::Ping { .. }
+                    | ClientMessage::Visibility { .. },
+                ) => {}
                 Err(_) => return MALFORMED,
             }
         }

@@ -8,7 +8,7 @@ use std::{
 use pairing::{DeviceId, ResourceId};
 use protocol::{
     Timestamp,
-    sessions::{self, Session, SessionState},
+    sessions::{self, Attention, AttentionState, Session, SessionState},
 };
 use tokio::sync::watch;
 
@@ -97,6 +97,15 @@ impl Record {
             viewers,
             writers,
             labels: self.labels.clone(),
+            attention: Attention {
+                state: AttentionState::Unknown,
+                since: self.created_at,
+                message: None,
+            },
+            note: None,
+            parent: None,
+            trusted: false,
+            purge_at: None,
         }
     }
 

@@ -33,6 +33,9 @@ impl ServerMessage {
                 tagged(SIZE, &[&offset.to_be_bytes(), &size_bytes(*size), &json(claim)])
             }
             Self::Exit(exit) => tagged(EXIT, &[&json(exit)]),
+            Self::InputApplied { sequence } => tagged(INPUT_APPLIED, &[&sequence.to_be_bytes()]),
+            Self::Presence(presence) => tagged(PRESENCE, &[&json(presence)]),
+            Self::Pong { number } => tagged(PONG, &[&number.to_be_bytes()]),
         }
     }
 
@@ -59,6 +62,11 @@ impl ServerMessage {
                 claim: body.json()?,
             },
             EXIT => Self::Exit(body.json()?),
+            INPUT_APPLIED => Self::InputApplied {
+                sequence: body.u64()?,
+            },
+            PRESENCE => Self::Presence(body.json()?),
+            PONG => Self::Pong { number: body.u64()? },
             other => return Err(MalformedMessage::UnknownType(other)),
         })
     }
@@ -77,6 +85,16 @@ impl ClientMessage {
                 })],
             ),
             Self::Ack { offset } => tagged(ACK, &[&offset.to_be_bytes()]),
+            Self::Claim => tagged(CLAIM, &[]),
+            Self::Yield => tagged(YIELD, &[]),
+            Self::Ping { number } => tagged(PING, &[&number.to_be_bytes()]),
+            Self::Visibility {
+                visible,
+                at_live_edge,
+            } => {
+                let bits = u8::from(*visible) * VISIBLE | u8::from(*at_live_edge) * AT_LIVE_EDGE;
+                tagged(VISIBILITY, &[&[bits]])
+            }
         }
     }
 
@@ -96,6 +114,16 @@ impl ClientMessage {
                 Self::Size { columns, rows }
             }
             ACK => Self::Ack { offset: body.u64()? },
+            CLAIM => Self::Claim,
+            YIELD => Self::Yield,
+            PING => Self::Ping { number: body.u64()? },
+            VISIBILITY => {
+                let [bits] = body.array()?;
+                Self::Visibility {
+                    visible: bits & VISIBLE != 0,
+                    at_live_edge: bits & AT_LIVE_EDGE != 0,
+                }
+            }
             other => return Err(MalformedMessage::UnknownType(other)),
         })
     }
@@ -164,15 +192,26 @@ const OUTPUT: u8 = 0x01;
 const SNAPSHOT: u8 = 0x02;
 const SIZE: u8 = 0x03;
 const EXIT: u8 = 0x04;
+const INPUT_APPLIED: u8 = 0x05;
+const PRESENCE: u8 = 0x06;
+const PONG: u8 = 0x07;
 const INPUT: u8 = 0x10;
 const CLIENT_SIZE: u8 = 0x11;
 const ACK: u8 = 0x12;
+const CLAIM: u8 = 0x13;
+const YIELD: u8 = 0x14;
+const PING: u8 = 0x15;
+const VISIBILITY: u8 = 0x16;
+
+/// Bits of message 16.
+const VISIBLE: u8 = 1;
+const AT_LIVE_EDGE: u8 = 2;
 
 #[cfg(test)]
 mod tests {
     use super::{ClientMessage, MalformedMessage, ServerMessage};
     use crate::{
-        attach::ClaimChange,
+        attach::{ClaimChange, Presence},
         sessions::{Exit, Size},
     };
 
@@ -204,8 +243,32 @@ mod tests {
                 claim: ClaimChange::default(),
             },
             ServerMessage::Exit(exit),
+            ServerMessage::InputApplied { sequence: 7 },
+            ServerMessage::Presence(Presence::default()),
+            ServerMessage::Pong { number: 1 },
         ] {
             assert_eq!(ServerMessage::decode(&message.encode()).unwrap(), message);
+        }
+    }
+
+    #[test]
+    fn every_client_message_survives_the_wire() {
+        for message in [
+            ClientMessage::Input {
+                sequence: 1,
+                bytes: vec![3],
+            },
+            ClientMessage::Size { columns: 1, rows: 2 },
+            ClientMessage::Ack { offset: 1 << 40 },
+            ClientMessage::Claim,
+            ClientMessage::Yield,
+            ClientMessage::Ping { number: 9 },
+            ClientMessage::Visibility {
+                visible: true,
+                at_live_edge: false,
+            },
+        ] {
+            assert_eq!(ClientMessage::decode(&message.encode()).unwrap(), message);
         }
     }
 

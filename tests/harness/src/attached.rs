@@ -282,6 +282,7 @@ impl Attached {
                 self.size = Some(*size);
                 self.claim = claim.clone();
             }
+            ServerMessage::InputApplied { .. } | ServerMessage::Presence(_) | ServerMessage::Pong { .. } => {}
             ServerMessage::Exit(exit) => self.exit = Some(exit.clone()),
         }
     }

@@ -310,7 +310,7 @@ rows: number, };
 /**
  * Where a session stands.
  */
-export type SessionState = "running" | "exited";
+export type SessionState = "running" | "exited" | "lost";
 
 /**
  * How a program ended.
@@ -332,6 +332,41 @@ duration_ms: number,
  * The most memory that the program held.
  */
 peak_memory_bytes: number, };
+
+/**
+ * What a session wants of a person.
+ */
+export type AttentionState = "working" | "waiting" | "idle" | "unknown";
+
+/**
+ * What a session wants of a person, and since when.
+ */
+export type Attention = { 
+/**
+ * Which of them.
+ */
+state: AttentionState, 
+/**
+ * Since when.
+ */
+since: string, 
+/**
+ * The program's own words (OSC 9, OSC 99, OSC 777), if it gave any.
+ */
+message: string | null, };
+
+/**
+ * A line that somebody left on a session.
+ */
+export type Note = { 
+/**
+ * At most 100 bytes.
+ */
+text: string, 
+/**
+ * When it goes by itself; null: never.
+ */
+expires_at: string | null, };
 
 /**
  * A session as lists and events show it.
@@ -404,7 +439,85 @@ writers: number,
 /**
  * Labels of its creator's.
  */
-labels: { [key in string]: string }, };
+labels: { [key in string]: string }, 
+/**
+ * What it wants of a person.
+ */
+attention: Attention, 
+/**
+ * What somebody noted on it.
+ */
+note: Note | null, 
+/**
+ * The session whose program made it, if one did.
+ */
+parent: string | null, 
+/**
+ * Whether its programs are the owner.
+ */
+trusted: boolean, 
+/**
+ * When it is forgotten, if it was deleted; until then it can be restored.
+ */
+purge_at: string | null, };
+
+/**
+ * One line.
+ */
+export type Line = { 
+/**
+ * Its number since the session began; it never changes while the width does not.
+ */
+number: number, 
+/**
+ * Text with its colours, as escape sequences that begin and end in the default rendition.
+ */
+ansi: string, 
+/**
+ * The text alone, without blanks at its end.
+ */
+text: string, 
+/**
+ * Whether the next line is its continuation.
+ */
+wrapped: boolean, };
+
+/**
+ * A screen, or lines of scrollback.
+ */
+export type Screen = { 
+/**
+ * The session's size.
+ */
+size: Size, 
+/**
+ * The title; empty if the program gave none.
+ */
+title: string, 
+/**
+ * Whether a full-screen program shows its own screen, without scrollback.
+ */
+alternate: boolean, 
+/**
+ * The cursor's column and row, from 0.
+ */
+cursor: [number, number], 
+/**
+ * Whether the cursor shows.
+ */
+cursor_visible: boolean, 
+/**
+ * The number of the oldest line there is.
+ */
+first_line: number, 
+/**
+ * The number of the screen's top line.
+ */
+top_line: number, 
+/**
+ * The lines, the upper first.
+ */
+lines: Array<Line>, };
 
 /**
  * An ordered fact: the server-sent event's `event` is the kind, its `data` this object, its `id` the sequence number.
@@ -463,7 +576,29 @@ viewers: number,
 /**
  * Attachments that may type, this one included.
  */
-writers: number, };
+writers: number, 
+/**
+ * The last input of this principal and client that the program got; null where that cannot be known: then what was
+ * sent and not confirmed is not sent again.
+ */
+input_applied: number | null, };
+
+/**
+ * Body of message 06: who is there.
+ */
+export type Presence = { 
+/**
+ * Attachments that look.
+ */
+viewers: number, 
+/**
+ * Attachments that may type.
+ */
+writers: number, 
+/**
+ * Those that may type, in words for a person, this one first if it is one.
+ */
+typing: Array<string>, };
 
 /**
  * The JSON part of message 03: who holds the size.

@@ -26,6 +26,7 @@ export const strings = {
     emptyCommand: "transom run htop",
     running: "running",
     exited: "ended",
+    lost: "lost",
     exitCode: (code: number) => `exit ${code}`,
     signal: (signal: number) => `signal ${signal}`,
     noOutput: "no output yet",

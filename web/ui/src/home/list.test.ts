@@ -21,6 +21,11 @@ function session(id: string, created: string, ended: string | null = null): Sess
     viewers: 0,
     writers: 0,
     labels: {},
+    attention: { state: "unknown", since: created, message: null },
+    note: null,
+    parent: null,
+    trusted: false,
+    purge_at: null,
   };
 }
 

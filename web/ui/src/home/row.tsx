@@ -39,6 +39,7 @@ function outcome(session: Session): "running" | "done" | "failed" {
 
 function stateWords({ state, exit }: Session): string {
   if (state === "running") return strings.home.running;
+  if (state === "lost") return strings.home.lost;
   if (typeof exit?.code === "number") return strings.home.exitCode(exit.code);
   if (typeof exit?.signal === "number") return strings.home.signal(exit.signal);
   return strings.home.exited;
