@@ -28,7 +28,7 @@ pub use gate::Gate;
 pub use id::{ParseSessionIdError, SessionId};
 pub use offset::Offset;
 pub use process::Exit;
-pub use screen::{Screen, Snapshot, screen};
+pub use screen::{Line, Screen, Signal, Snapshot, screen};
 pub use session::{Changes, InputError, Options, Session, SessionState, Writer};
 pub use size::Size;
 pub use spawn::{Command, DescriptorLimit, SpawnError, program_environment};

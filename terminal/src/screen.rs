@@ -1,11 +1,15 @@
 //! What a session's output draws.
 
+use std::ops::Range;
+
 use crate::offset::Offset;
 use crate::size::Size;
 
 mod alacritty;
+mod signals;
 
 pub(crate) use alacritty::AlacrittyScreen;
+pub use signals::Signal;
 
 /// The state of a terminal, drawn by a program's output.
 ///
@@ -45,6 +49,61 @@ pub trait Screen: Send {
     /// Bytes that repaint the upper left part of the screen, or all of it, on a terminal of the given size:
     /// cells and cursor, no modes. The part moves so that the cursor is in it.
     fn draw(&self, size: Size) -> Vec<u8>;
+
+    /// Like [`Screen::snapshot`], preceded by up to `lines` lines of scrollback: fed to a fresh screen of the same
+    /// size, it brings them back too.
+    fn checkpoint(&mut self, lines: usize) -> Vec<u8>;
+
+    /// The numbers of the lines in the scrollback, which ends above the primary screen's first row. Lines are
+    /// numbered from the session's beginning, and stay so when old ones are forgotten. A change of size that
+    /// wraps lines elsewhere keeps the first one's number and renumbers the rest.
+    fn history(&self) -> Range<u64>;
+
+    /// The number of the first visible row.
+    fn top_line(&self) -> u64 {
+        self.history().end
+    }
+
+    /// The lines of a range that there are, of the scrollback and of the screen that shows.
+    fn lines(&self, range: Range<u64>) -> Vec<Line>;
+
+    /// The column and the row of the cursor, from 0.
+    fn cursor(&self) -> (u16, u16);
+
+    /// Whether the cursor is to be seen.
+    fn cursor_visible(&self) -> bool;
+
+    /// Whether the alternate screen shows.
+    fn is_alternate(&self) -> bool;
+
+    /// Whether the program wants pasted text in brackets (DECSET 2004).
+    fn wants_bracketed_paste(&self) -> bool;
+
+    /// Whether cursor keys send SS3 sequences (DECCKM).
+    fn application_cursor_keys(&self) -> bool;
+
+    /// Whether the keypad sends SS3 sequences (DECKPAM).
+    fn application_keypad(&self) -> bool;
+
+    /// What the program said about itself since the last call; the oldest is forgotten when it is much.
+    fn take_signals(&mut self) -> Vec<Signal>;
+
+    /// The output of the last command that the shell marked (OSC 133 C), up to its end (D) if it has ended; what
+    /// of it is in the scrollback still. `None` if the shell marks nothing.
+    fn last_command(&self) -> Option<Vec<Line>>;
+}
+
+/// One row of the screen or of the scrollback.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// Its number since the session began.
+    pub number: u64,
+    /// Its text with the sequences (SGR, OSC 8) that draw it, beginning and ending with the default pen.
+    pub ansi: String,
+    /// Its text, without blanks at the end unless it goes on.
+    pub text: String,
+    /// Whether it goes on in the next one.
+    pub wrapped: bool,
 }
 
 /// A screen at one moment, for a terminal that knows nothing of the session.

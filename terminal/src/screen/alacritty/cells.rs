@@ -1,9 +1,12 @@
 //! Reading a terminal's cells: with their attributes, as text.
 
+use alacritty_terminal::grid::Row;
+use alacritty_terminal::index::Column;
 use alacritty_terminal::term::cell::{Cell, Flags};
 use alacritty_terminal::vte::ansi::{Color, NamedColor};
 
 use super::terminal::Terminal;
+use crate::screen::Line;
 use crate::snapshot::{Colour, Link, Painter, Pen, Underline};
 
 /// The rows as text.
@@ -21,6 +24,38 @@ pub(super) fn text_lines(terminal: &Terminal) -> Vec<String> {
         text
     };
     (0..terminal.rows()).map(text).collect()
+}
+
+/// A row as text, with and without sequences.
+pub(super) fn line(row: &Row<Cell>, columns: usize, number: u64) -> Line {
+    let cells: Vec<&Cell> = (0..columns).map(|column| &row[Column(column)]).collect();
+    let wrapped = cells[columns - 1].flags.contains(Flags::WRAPLINE);
+    let filled = cells
+        .iter()
+        .rposition(|cell| !is_blank(cell))
+        .map_or(0, |last| last + 1);
+    let mut painter = Painter::default();
+    let mut text = String::new();
+    for cell in &cells[..if wrapped { columns } else { filled }] {
+        if !cell
+            .flags
+            .intersects(Flags::WIDE_CHAR_SPACER | Flags::LEADING_WIDE_CHAR_SPACER)
+        {
+            painter.character(shown(cell), cell.zerowidth().unwrap_or_default(), &pen(cell));
+            text.push(shown(cell));
+            text.extend(cell.zerowidth().unwrap_or_default());
+        }
+    }
+    painter.set_pen(&Pen::default());
+    if !wrapped {
+        text.truncate(text.trim_end().len());
+    }
+    Line {
+        number,
+        ansi: String::from_utf8_lossy(&painter.into_bytes()).into_owned(),
+        text,
+        wrapped,
+    }
 }
 
 /// Draws a row; `goes_on` says that the row before wraps into it, with the cursor still behind that one's last

@@ -1,6 +1,7 @@
 //! Alacritty's terminal behind a handler of our own, which keeps what the terminal does not tell and bounds
 //! what it does not bound.
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use alacritty_terminal::event::{Event, EventListener};
@@ -14,6 +15,7 @@ use unicode_width::UnicodeWidthChar;
 use super::cells;
 use super::keyboard::Keyboard;
 use super::titles::Titles;
+use crate::screen::signals::Signals;
 use crate::size::Size;
 
 mod handler;
@@ -40,13 +42,18 @@ pub(super) struct Terminal {
     pub(super) kept_modes: Vec<u16>,
     /// The last character that was written.
     pub(super) last_character: Option<char>,
+    pub(super) signals: Signals,
+    /// Lines of history that were forgotten.
+    forgotten: u64,
+    /// Lines of the primary screen's history while the alternate one shows.
+    hidden_history: usize,
 }
 
 impl Terminal {
     pub(super) fn new(size: Size) -> Self {
         let replies = Listener::default();
         let config = Config {
-            scrolling_history: HISTORY,
+            scrolling_history: HISTORY + SLACK,
             kitty_keyboard: true,
             osc52: Osc52::Disabled,
             ..Config::default()
@@ -65,6 +72,9 @@ impl Terminal {
             has_cursor_style: false,
             kept_modes: Vec::new(),
             last_character: None,
+            signals: Signals::default(),
+            forgotten: 0,
+            hidden_history: 0,
         }
     }
 
@@ -83,6 +93,7 @@ impl Terminal {
             self.on_other_screen(|terminal| {
                 terminal.settle_cursors();
                 terminal.mend_all();
+                terminal.hidden_history = terminal.term.history_size();
             });
         }
     }
@@ -104,9 +115,62 @@ impl Terminal {
         self.term.screen_lines()
     }
 
+    /// The numbers of the lines of the primary screen's history.
+    pub(super) fn history(&self) -> Range<u64> {
+        // The other screen's history is out of sight, so its length is what it was when that was left.
+        let lines = if self.has(TermMode::ALT_SCREEN) {
+            self.hidden_history
+        } else {
+            self.term.history_size()
+        };
+        let shown = lines.min(HISTORY);
+        let first = self.forgotten + (lines - shown) as u64;
+        first..first + shown as u64
+    }
+
+    /// Counts the history as forgotten; on the alternate screen there is none to forget.
+    fn forget_history(&mut self) {
+        if !self.has(TermMode::ALT_SCREEN) {
+            self.forgotten += self.term.history_size() as u64;
+        }
+    }
+
+    /// Forgets history that is too long.
+    fn trim_history(&mut self) {
+        let excess = self.term.history_size().saturating_sub(HISTORY);
+        if excess > SLACK / 2 {
+            self.forgotten += excess as u64;
+            let grid = self.term.grid_mut();
+            grid.update_history(HISTORY);
+            grid.update_history(HISTORY + SLACK);
+        }
+    }
+
     /// A cell of the visible screen.
     pub(super) fn cell(&self, row: usize, column: usize) -> &Cell {
         &self.term.grid()[line(row)][Column(column)]
+    }
+
+    /// Whether a line wraps, and its cells.
+    fn line_at(&self, number: u64) -> &alacritty_terminal::grid::Row<Cell> {
+        let top = self.history().end;
+        let at = i32::try_from(number.cast_signed() - top.cast_signed()).unwrap_or(0);
+        &self.term.grid()[Line(at)]
+    }
+
+    /// The lines of a range that there are.
+    pub(super) fn lines(&self, range: Range<u64>) -> Vec<crate::Line> {
+        let history = self.history();
+        // The primary screen's history cannot be read while the alternate one shows.
+        let first = if self.has(TermMode::ALT_SCREEN) {
+            history.end
+        } else {
+            history.start
+        };
+        let numbers = range.start.max(first)..range.end.min(history.end + self.rows() as u64);
+        numbers
+            .map(|number| cells::line(self.line_at(number), self.columns(), number))
+            .collect()
     }
 
     /// Whether the row's text goes on in the next row.
@@ -322,8 +386,11 @@ pub(super) fn is_default_tab(column: usize) -> bool {
     column.is_multiple_of(8)
 }
 
-/// Lines kept above the screen, so that a screen made smaller and larger again has its lines back.
-const HISTORY: usize = 256;
+/// Lines kept above the screen.
+const HISTORY: usize = 10_000;
+/// Lines beyond those before they are forgotten, so that what was forgotten is counted; more than one sequence
+/// scrolls off.
+const SLACK: usize = 4_000;
 /// Characters without width in a cell.
 const MAX_MARKS: usize = 16;
 /// Bytes of answers between two looks at them.

@@ -368,3 +368,65 @@ fn what_was_written_is_drawn_with_its_attributes() {
         \x1b[2;3H\x1b]8;;\x1b\\漢\x1b[2;3H漢";
     assert_eq!(snapshot, expected);
 }
+
+fn texts(lines: &[crate::Line]) -> Vec<&str> {
+    lines.iter().map(|line| line.text.as_str()).collect()
+}
+
+#[test]
+fn lines_that_scroll_off_are_history() {
+    let mut screen = screen(Size::new(4, 2), b"1\r\n\x1b[31m2\x1b[0m\r\nlonger\r\n4");
+    assert_eq!((screen.history(), screen.top_line()), (0..3, 3));
+    let lines = screen.lines(1..10);
+    assert_eq!(texts(&lines), ["2", "long", "er", "4"]);
+    assert_eq!(lines[0].ansi, "\x1b[0;31m2\x1b[0m");
+    assert_eq!(lines[1].number, 2);
+    assert!(lines[1].wrapped && !lines[2].wrapped);
+    screen.feed(b"\x1b[3J");
+    assert_eq!(screen.history(), 3..3);
+    screen.feed(b"\r\n5\r\n6");
+    assert_eq!(texts(&screen.lines(0..10)), ["er", "4", "5", "6"]);
+}
+
+#[test]
+fn lines_keep_their_numbers_when_old_ones_are_forgotten() {
+    let mut screen = screen(Size::new(10, 3), b"");
+    for number in 0..30_000 {
+        screen.feed(format!("{number}\r\n").as_bytes());
+    }
+    assert_eq!(screen.history().end, 29_998);
+    assert_eq!(screen.lines(25_000..25_001)[0].text, "25000");
+    assert_eq!(
+        screen.lines(0..30_000)[0].text,
+        screen.history().start.to_string()
+    );
+    assert_eq!(screen.lines(0..40_000).len(), 10_003);
+}
+
+#[test]
+fn a_checkpoint_brings_the_scrollback_back() {
+    let size = Size::new(6, 3);
+    let output = "one\r\n\x1b[44m  漢字漢字\x1b[0m\r\n\r\nabcdefghijklm\r\n\x1b[1mx\r\ny\r\nz";
+    let mut original = screen(size, output.as_bytes());
+    let mut copy = screen(size, &original.checkpoint(100));
+    assert_eq!(original.lines(0..100), copy.lines(0..100));
+    assert_eq!(State::of(&mut original), State::of(&mut copy));
+    let two = screen(size, &original.checkpoint(2));
+    assert_eq!(two.history(), 0..2);
+}
+
+#[test]
+fn a_program_says_what_it_does() {
+    let shell = "\x1b]133;A\x07$ \x1b]133;B\x07make\r\n\x1b]133;C\x07one\r\ntwo\r\n\x1b]133;D;2\x07\x07";
+    let mut screen = screen(Size::new(10, 3), shell.as_bytes());
+    assert_eq!(texts(&screen.last_command().unwrap()), ["one", "two"]);
+    let signals = screen.take_signals();
+    assert_eq!(signals.len(), 5);
+    assert_eq!(
+        signals[3..],
+        [crate::Signal::CommandEnd { exit: Some(2) }, crate::Signal::Bell]
+    );
+    screen.feed(b"\x1b]133;C\x07\x1b]777;notify;a;b\x1b\\run");
+    assert_eq!(texts(&screen.last_command().unwrap()), ["run"]);
+    assert_eq!(screen.take_signals().len(), 2);
+}

@@ -1,5 +1,6 @@
 //! What each sequence does: mostly what alacritty's terminal does with it.
 
+use alacritty_terminal::grid::Dimensions;
 use alacritty_terminal::term::TermMode;
 use alacritty_terminal::term::color::COUNT;
 use alacritty_terminal::vte::ansi::{
@@ -31,15 +32,10 @@ impl Handler for Terminal {
         move_backward(columns: usize);
         identify_terminal(intermediate: Option<char>);
         device_status(status: usize);
-        put_tab(count: u16);
         backspace();
         carriage_return();
-        linefeed();
-        newline();
-        scroll_up(rows: usize);
         scroll_down(rows: usize);
         insert_blank_lines(rows: usize);
-        delete_lines(rows: usize);
         move_forward_tabs(count: u16);
         save_cursor_position();
         reverse_index();
@@ -63,9 +59,39 @@ impl Handler for Terminal {
         }
         self.last_character = Some(character);
         self.term.input(character);
+        self.trim_history();
         if self.has(TermMode::INSERT) {
             self.mend_row(self.cursor().0);
         }
+    }
+
+    fn put_tab(&mut self, count: u16) {
+        self.term.put_tab(count);
+        self.trim_history();
+    }
+
+    fn linefeed(&mut self) {
+        self.term.linefeed();
+        self.trim_history();
+    }
+
+    fn newline(&mut self) {
+        self.term.newline();
+        self.trim_history();
+    }
+
+    fn scroll_up(&mut self, rows: usize) {
+        self.term.scroll_up(rows);
+        self.trim_history();
+    }
+
+    fn delete_lines(&mut self, rows: usize) {
+        self.term.delete_lines(rows);
+        self.trim_history();
+    }
+
+    fn bell(&mut self) {
+        self.signals.bell();
     }
 
     fn goto(&mut self, line: i32, column: usize) {
@@ -122,7 +148,11 @@ impl Handler for Terminal {
     }
 
     fn clear_screen(&mut self, mode: ClearMode) {
+        if let ClearMode::Saved = mode {
+            self.forget_history();
+        }
         self.term.clear_screen(mode);
+        self.trim_history();
         self.mend_around_cursor();
     }
 
@@ -195,6 +225,8 @@ impl Handler for Terminal {
     }
 
     fn reset_state(&mut self) {
+        self.show_primary();
+        self.forget_history();
         self.term.reset_state();
         (0..COUNT).for_each(|index| self.term.reset_color(index));
         self.region = (0, self.rows());
@@ -300,6 +332,7 @@ impl Terminal {
 
     fn show_alternate(&mut self) {
         if !self.has(TermMode::ALT_SCREEN) {
+            self.hidden_history = self.term.history_size();
             self.term.swap_alt();
             // What an earlier program saved on the alternate screen is no business of this one.
             let cursor = self.term.grid().cursor.clone();
