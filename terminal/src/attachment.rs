@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::{Notify, watch};
 
+use crate::journal::Read;
 use crate::offset::Offset;
 use crate::process::Exit;
-use crate::ring::Read;
 use crate::screen::Snapshot;
 use crate::session::Shared;
 use crate::size::Size;
@@ -28,9 +28,9 @@ pub enum Mode {
 pub enum Start {
     /// With a snapshot of the screen. In [`Mode::Lossless`] that is the start of the output.
     Screen,
-    /// At an offset: the same terminal is still there and only missed what came since. Where the ring has
+    /// At an offset: the same terminal is still there and only missed what came since. Where the journal has
     /// that no more, where it is more than a window or where the offset lies beyond the end, with a snapshot
-    /// (in [`Mode::Lossless`]: with what the ring has).
+    /// (in [`Mode::Lossless`]: with what the journal has).
     Offset(Offset),
 }
 
@@ -117,7 +117,7 @@ impl Attachment {
                 return None;
             }
             self.output.borrow_and_update();
-            // Read before the ring: once it says so, the ring's end is the last.
+            // Read before the journal: once it says so, the journal's end is the last.
             let exit = self.state.borrow_and_update().exit();
             let step = self.step();
             match step {
@@ -164,19 +164,19 @@ impl Attachment {
     }
 
     fn place(&mut self, start: Start) {
-        let ring = self.shared.ring();
+        let journal = self.shared.journal();
         match (self.mode, start) {
             (Mode::Lossless, Start::Screen) => self.cursor = Offset::START,
             (Mode::Lossless, Start::Offset(offset)) => {
-                self.cursor = offset.min(ring.end());
-                self.next_size = ring.first_size_from(self.cursor);
+                self.cursor = offset.min(journal.end());
+                self.next_size = journal.first_size_from(self.cursor);
             }
             (_, Start::Offset(offset))
-                if (ring.start()..=ring.end()).contains(&offset)
-                    && ring.end().since(offset) <= WINDOW as u64 =>
+                if (journal.start()..=journal.end()).contains(&offset)
+                    && journal.end().since(offset) <= WINDOW as u64 =>
             {
                 self.cursor = offset;
-                self.next_size = ring.first_size_from(offset);
+                self.next_size = journal.first_size_from(offset);
             }
             _ => self.due = Due::Snapshot { sizes: 0 },
         }
@@ -207,7 +207,7 @@ impl Attachment {
         let mut bytes = Vec::new();
         let read = self
             .shared
-            .ring()
+            .journal()
             .read(self.cursor, self.next_size, limit, &mut bytes);
         match read {
             Read::Output => {

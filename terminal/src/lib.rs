@@ -1,6 +1,6 @@
-//! Terminal sessions: PTY, output ring, screen, snapshots and attachments.
+//! Terminal sessions: PTY, journal, screen, snapshots and attachments.
 //!
-//! A [`Session`] is a program on a PTY, the output it wrote since it began (a bounded ring of it), and the
+//! A [`Session`] is a program on a PTY, the output it wrote since it began (a journal, bounded), and the
 //! screen that this output draws. It lives with nobody attached; an [`Attachment`] is a cursor into its output
 //! and costs nothing while it stands still; a [`Writer`] types into it as long as its [`Gate`] lets it.
 //!
@@ -12,10 +12,14 @@ mod attachment;
 mod descriptor;
 mod gate;
 mod id;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "a journal is handed to another process by the keeper")
+)]
+mod journal;
 mod offset;
 mod process;
 mod pty;
-mod ring;
 mod scanner;
 mod screen;
 mod session;
@@ -26,6 +30,7 @@ mod spawn;
 pub use attachment::{Acks, Attachment, Mode, Start, Update};
 pub use gate::Gate;
 pub use id::{ParseSessionIdError, SessionId};
+pub use journal::UnixMs;
 pub use offset::Offset;
 pub use process::Exit;
 pub use screen::{Line, Screen, Signal, Snapshot, screen};

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -11,10 +10,10 @@ use tokio::sync::{Notify, mpsc, watch};
 
 use crate::attachment::{Attachment, Drawn, Mode, Start};
 use crate::descriptor;
+use crate::journal::{Journal, UnixMs};
 use crate::offset::Offset;
 use crate::process::{Exit, Program, Tree};
 use crate::pty;
-use crate::ring::Ring;
 use crate::screen::{AlacrittyScreen, Screen, Snapshot};
 use crate::size::Size;
 use crate::spawn::{self, Command, SpawnError};
@@ -36,7 +35,7 @@ pub struct Session {
 /// What a session may use.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// Bytes of output kept in memory. What the screen has not drawn yet is kept beyond it (at most 2 MiB).
+    /// Bytes of output kept in memory, 1 MiB at least: the screen may be that far behind.
     pub scrollback_memory: usize,
 }
 
@@ -91,6 +90,8 @@ impl Session {
     /// Takes over a program that somebody started: its PTY's master and the news of its end.
     fn adopt(program: Program, size: Size, options: Options) -> std::io::Result<Self> {
         let Program { master, child, tree } = program;
+        let capacity = options.scrollback_memory.max(SMALLEST);
+        let journal = Journal::create(capacity, size, UnixMs::now())?;
         let reader = descriptor::watch(master.try_clone()?, Interest::READABLE)?;
         let control = Arc::new(descriptor::watch(master, Interest::WRITABLE)?);
         let (input, queue) = mpsc::channel(writer::QUEUE);
@@ -100,7 +101,7 @@ impl Session {
             sizes: 0,
         };
         let shared = Arc::new(Shared {
-            ring: Mutex::new(Ring::new(size, options.scrollback_memory)),
+            journal: Mutex::new(journal),
             screen: Mutex::new(Box::new(AlacrittyScreen::new(size))),
             output: watch::Sender::new(()),
             drawn: watch::Sender::new(drawn),
@@ -110,7 +111,6 @@ impl Session {
             replies: Mutex::new(Vec::new()),
             replied: Notify::new(),
             tree,
-            began: Instant::now(),
         });
         tokio::spawn(draw::draw(Arc::clone(&shared)));
         tokio::spawn(run::run(Arc::clone(&shared), reader, control, queue, child));
@@ -137,12 +137,13 @@ impl Session {
             return false;
         };
         {
-            let mut ring = self.shared.ring();
-            if ring.size() == size {
+            let mut journal = self.shared.journal();
+            if journal.size() == size {
                 return false;
             }
             // Recorded first: what the program writes because of it stands behind it.
-            ring.resize(size, self.shared.time_ms());
+            let time_ms = journal.time_ms();
+            journal.resize(time_ms, size);
         }
         if let Err(error) = pty::resize(master.get_ref(), size) {
             tracing::warn!(%error, "the terminal did not take its new size");
@@ -154,25 +155,25 @@ impl Session {
     /// The terminal's size.
     #[must_use]
     pub fn size(&self) -> Size {
-        self.shared.ring().size()
+        self.shared.journal().size()
     }
 
     /// The offset of the next byte that the program will write.
     #[must_use]
     pub fn end(&self) -> Offset {
-        self.shared.ring().end()
+        self.shared.journal().end()
     }
 
     /// When the program last wrote anything, in milliseconds since the session began; none if it never did.
     #[must_use]
     pub fn last_output_ms(&self) -> Option<u64> {
-        self.shared.ring().last_output_ms()
+        self.shared.journal().last_output_ms()
     }
 
     /// The oldest offset that an attachment can start from.
     #[must_use]
     pub fn start(&self) -> Offset {
-        self.shared.ring().start()
+        self.shared.journal().start()
     }
 
     /// The program's process, whose id is also that of its group and of its terminal session.
@@ -272,10 +273,10 @@ impl Changes {
     }
 }
 
-/// What a session's tasks and handles share. No lock is held across an await, and `ring` is never locked while
-/// `screen` is waited for.
+/// What a session's tasks and handles share. No lock is held across an await, and `journal` is never locked
+/// while `screen` is waited for.
 pub(crate) struct Shared {
-    ring: Mutex<Ring>,
+    journal: Mutex<Journal>,
     screen: Mutex<Box<dyn Screen>>,
     /// Wakes who waits for a record.
     pub(crate) output: watch::Sender<()>,
@@ -288,12 +289,11 @@ pub(crate) struct Shared {
     replies: Mutex<Vec<u8>>,
     replied: Notify,
     tree: Tree,
-    began: Instant,
 }
 
 impl Shared {
-    pub(crate) fn ring(&self) -> MutexGuard<'_, Ring> {
-        lock(&self.ring)
+    pub(crate) fn journal(&self) -> MutexGuard<'_, Journal> {
+        lock(&self.journal)
     }
 
     fn screen(&self) -> MutexGuard<'_, Box<dyn Screen>> {
@@ -317,7 +317,7 @@ impl Shared {
 
     /// Milliseconds since the session began.
     fn time_ms(&self) -> u64 {
-        u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
+        self.journal().time_ms()
     }
 }
 
@@ -333,6 +333,9 @@ impl fmt::Debug for Shared {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+/// Bytes of a session's journal at least: enough for what the screen has not drawn.
+const SMALLEST: usize = 1024 * 1024;
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! Drawing: from the ring onto the screen, off the path of reading.
+//! Drawing: from the journal onto the screen, off the path of reading.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{SessionState, Shared, lock};
 use crate::attachment::Drawn;
+use crate::journal::Read;
 use crate::offset::Offset;
-use crate::ring::Read;
 use crate::screen::{AlacrittyScreen, Screen};
 
 /// Draws a session's records until its program has ended and all of them are drawn.
@@ -58,7 +58,7 @@ async fn changed(output: &mut watch::Receiver<()>, state: &mut watch::Receiver<S
 fn draw_some(shared: &Shared) -> bool {
     let Drawn { seen, sizes, .. } = *shared.drawn.borrow();
     let mut bytes = Vec::new();
-    let read = shared.ring().read(seen, sizes, MAX_TURN, &mut bytes);
+    let read = shared.journal().read(seen, sizes, MAX_TURN, &mut bytes);
     match read {
         Read::Output => {
             record(
@@ -75,7 +75,7 @@ fn draw_some(shared: &Shared) -> bool {
             );
         }
         Read::Nothing => return false,
-        // The ring holds what the screen has not drawn.
+        // The journal keeps what the screen has not drawn.
         Read::Trimmed { start } => record(shared, |_| {}, |drawn| drawn.seen = start),
     }
     true

@@ -1,4 +1,4 @@
-//! Reading: from the PTY into the ring, as fast as the screen can follow.
+//! Reading: from the PTY into the journal, as fast as the screen can follow.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -12,10 +12,11 @@ use tokio::io::unix::AsyncFd;
 use tokio::time::{Instant, timeout_at};
 
 use super::Shared;
+use crate::attachment::Drawn;
 use crate::descriptor;
 use crate::process::{Child, Ended};
 
-/// Reads until the program has ended and what it wrote is in the ring. A background process that keeps the
+/// Reads until the program has ended and what it wrote is in the journal. A background process that keeps the
 /// terminal open is read until it pauses for 20 ms, at most 200 ms.
 pub(super) async fn read(shared: &Arc<Shared>, master: AsyncFd<OwnedFd>, child: Child) -> io::Result<Ended> {
     let mut ended = pin!(child.ended());
@@ -46,6 +47,7 @@ async fn drain(shared: &Shared, master: &mut Master) {
                 }
                 tokio::task::yield_now().await;
             }
+            Outcome::Full => wait_for_screen(shared).await,
             Outcome::Empty if !paused && Instant::now() < deadline => {
                 taken = taken.max(MAX_BUFFERED + 1);
                 let pause = (Instant::now() + MAX_PAUSE).min(deadline);
@@ -84,6 +86,8 @@ impl Master {
                 // Other sessions and their viewers are on the same thread.
                 tokio::task::yield_now().await;
             }
+            // The screen is waited for first.
+            Outcome::Full => {}
             Outcome::Empty if !self.was_closed => self.readable().await,
             Outcome::Empty | Outcome::Closed => self.register_anew().await,
         }
@@ -113,43 +117,52 @@ impl Master {
     }
 }
 
-/// Waits while the screen is too far behind.
+/// Waits while the screen is too far behind, or the journal is full of what it has not drawn.
 async fn wait_for_screen(shared: &Shared) {
-    let end = shared.ring().end();
-    if end.since(shared.drawn.borrow().seen) < MAX_BEHIND {
+    let is_near = |drawn: &Drawn| {
+        let journal = shared.journal();
+        let behind = journal.end().since(drawn.seen);
+        behind < MAX_BEHIND.min(journal.capacity() as u64 / 2) && journal.room(drawn.ground) >= READ_SIZE
+    };
+    let drawn = *shared.drawn.borrow();
+    if is_near(&drawn) {
         return;
     }
     // The sender lives in `shared`.
-    let _ = shared
-        .drawn
-        .subscribe()
-        .wait_for(|drawn| end.since(drawn.seen) < MAX_BEHIND)
-        .await;
+    let _ = shared.drawn.subscribe().wait_for(is_near).await;
 }
 
 enum Outcome {
     Read(usize),
     /// Nothing now.
     Empty,
+    /// There may be something, but no room for it until the screen has drawn more.
+    Full,
     /// No process has the terminal open.
     Closed,
 }
 
-/// Takes up to [`MAX_TURN`] bytes into the ring, without waiting.
+/// Takes up to [`MAX_TURN`] bytes into the journal, without waiting.
 fn read_some(terminal: &OwnedFd, shared: &Shared) -> Outcome {
     let mut buffer = [0; READ_SIZE];
     let mut taken = 0;
     let mut outcome = Outcome::Empty;
     while taken < MAX_TURN {
+        let needed = shared.drawn.borrow().ground;
+        if shared.journal().room(needed) < READ_SIZE {
+            outcome = Outcome::Full;
+            break;
+        }
         match rustix::io::read(terminal.as_fd(), &mut buffer) {
             Ok(0) | Err(Errno::IO) => {
                 outcome = Outcome::Closed;
                 break;
             }
             Ok(length) => {
-                let needed = shared.drawn.borrow().ground;
-                shared.ring().append(&buffer[..length], shared.time_ms(), needed);
-                taken += length;
+                let mut journal = shared.journal();
+                let time_ms = journal.time_ms();
+                // There was room, and nobody else appends output.
+                taken += journal.append(time_ms, &buffer[..length], needed);
             }
             Err(Errno::INTR) => {}
             Err(_would_block) => break,

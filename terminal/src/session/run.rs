@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use super::{SessionState, Shared, lock, reader, writer};
 use crate::process::{Child, Ended, Exit};
 
-/// Runs a session until its program has ended and all its output is in the ring.
+/// Runs a session until its program has ended and all its output is in the journal.
 pub(super) async fn run(
     shared: Arc<Shared>,
     master: AsyncFd<OwnedFd>,
