@@ -23,6 +23,6 @@ macro_rules! markers {
 }
 
 markers! {
-    Any View Write Manage OwnRecord DeviceList DeviceRevoke DeviceManage GuestManage AuditView DaemonManage
-    MetricsView Lockdown LiftLockdown
+    Any View Write Manage Note OwnRecord DeviceList DeviceRevoke DeviceManage GuestManage AuditView
+    DaemonManage MetricsView Lockdown LiftLockdown
 }

@@ -28,7 +28,7 @@ impl Principal {
     /// Whether the table of principals and scopes says yes. What it does not name is denied.
     ///
     /// Programs inside sessions and guests hold scopes on named resources only; none are named here yet, so they are
-    /// denied [`Scope::View`], [`Scope::Write`] and [`Scope::Manage`].
+    /// denied [`Scope::View`], [`Scope::Write`], [`Scope::Manage`] and [`Scope::Note`].
     #[must_use]
     pub fn allows(&self, scope: Scope) -> bool {
         match self {
@@ -53,7 +53,7 @@ impl Principal {
 fn device_allows(role: Role, can_revoke: bool, scope: Scope) -> bool {
     match scope {
         Scope::Public | Scope::Any | Scope::View | Scope::OwnRecord => true,
-        Scope::Write | Scope::Manage => role == Role::Operator,
+        Scope::Write | Scope::Manage | Scope::Note => role == Role::Operator,
         Scope::DeviceList | Scope::DeviceRevoke | Scope::Lockdown => can_revoke,
         Scope::DeviceManage
         | Scope::GuestManage
@@ -86,21 +86,21 @@ mod tests {
             .collect()
     }
 
-    // public any view write manage self list revoke devices guests audit daemon metrics lockdown lift
+    // public any view write manage note self list revoke devices guests audit daemon metrics lockdown lift
     #[test]
     fn each_principal_has_exactly_the_scopes_of_the_table() {
         let session = Principal::Session("ses_0000000000000001".parse().unwrap());
-        assert_eq!(row(&Principal::Owner), "yyyyy-yyyyyyyyy");
-        assert_eq!(row(&device(Role::Operator, false)), "yyyyyy---------");
-        assert_eq!(row(&device(Role::Operator, true)), "yyyyyyyy-----y-");
-        assert_eq!(row(&device(Role::Viewer, false)), "yyy--y---------");
-        assert_eq!(row(&device(Role::Viewer, true)), "yyy--yyy-----y-");
+        assert_eq!(row(&Principal::Owner), "yyyyyy-yyyyyyyyy");
+        assert_eq!(row(&device(Role::Operator, false)), "yyyyyyy---------");
+        assert_eq!(row(&device(Role::Operator, true)), "yyyyyyyyy-----y-");
+        assert_eq!(row(&device(Role::Viewer, false)), "yyy---y---------");
+        assert_eq!(row(&device(Role::Viewer, true)), "yyy---yyy-----y-");
         assert_eq!(
             row(&Principal::Guest(GuestId::from_bytes([1; 8]))),
-            "yy---y---------"
+            "yy----y---------"
         );
-        assert_eq!(row(&session), "yy-------------");
-        assert_eq!(row(&Principal::Nobody), "y--------------");
+        assert_eq!(row(&session), "yy--------------");
+        assert_eq!(row(&Principal::Nobody), "y---------------");
     }
 
     #[test]

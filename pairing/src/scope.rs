@@ -3,8 +3,8 @@
 use alloc::borrow::Cow;
 use alloc::format;
 
-/// One thing that a route may require. [`Scope::View`], [`Scope::Write`] and [`Scope::Manage`] are about a resource
-/// of the embedder's.
+/// One thing that a route may require. [`Scope::View`], [`Scope::Write`], [`Scope::Manage`] and [`Scope::Note`] are
+/// about a resource of the embedder's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
     /// Open to everybody, authenticated or not.
@@ -17,6 +17,8 @@ pub enum Scope {
     Write,
     /// Create, stop, rename, delete a resource.
     Manage,
+    /// Leave a line on a resource.
+    Note,
     /// A device's or guest's own record and connections.
     OwnRecord,
     /// Names of devices.
@@ -41,12 +43,13 @@ pub enum Scope {
 
 impl Scope {
     /// Every scope, for tables and tests.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Public,
         Self::Any,
         Self::View,
         Self::Write,
         Self::Manage,
+        Self::Note,
         Self::OwnRecord,
         Self::DeviceList,
         Self::DeviceRevoke,
@@ -67,6 +70,7 @@ impl Scope {
             Self::View => return format!("{noun}:view").into(),
             Self::Write => return format!("{noun}:write").into(),
             Self::Manage => return format!("{noun}:manage").into(),
+            Self::Note => return format!("{noun}:note").into(),
             Self::Public => "public",
             Self::Any => "any",
             Self::OwnRecord => "self",
@@ -86,7 +90,7 @@ impl Scope {
     /// Whether the scope is about the embedder's resources.
     #[must_use]
     pub const fn is_about_resource(self) -> bool {
-        matches!(self, Self::View | Self::Write | Self::Manage)
+        matches!(self, Self::View | Self::Write | Self::Manage | Self::Note)
     }
 }
 
@@ -96,10 +100,11 @@ mod tests {
     use alloc::collections::BTreeSet;
 
     #[test]
-    fn the_three_verbs_take_the_noun_of_the_embedder() {
+    fn the_verbs_take_the_noun_of_the_embedder() {
         assert_eq!(Scope::View.name("session"), "session:view");
         assert_eq!(Scope::Write.name("document"), "document:write");
         assert_eq!(Scope::Manage.name("session"), "session:manage");
+        assert_eq!(Scope::Note.name("session"), "session:note");
     }
 
     #[test]

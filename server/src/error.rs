@@ -305,6 +305,7 @@ impl From<Denied> for Failure {
             Scope::View => "this principal may not look at this",
             Scope::Write => "this principal may only look, not type",
             Scope::Manage => "this principal may only look, not create, stop or change",
+            Scope::Note => "this principal may only look, not leave a note",
             Scope::DeviceList | Scope::DeviceRevoke | Scope::Lockdown => {
                 "this needs a device that may revoke others"
             }

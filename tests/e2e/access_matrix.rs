@@ -66,7 +66,7 @@ fn expectation(scope: Scope) -> [bool; 6] {
     match scope {
         Scope::Public => [true; 6],
         Scope::Any | Scope::View => [true, true, true, true, false, false],
-        Scope::Write | Scope::Manage => [true, true, false, false, false, false],
+        Scope::Write | Scope::Manage | Scope::Note => [true, true, false, false, false, false],
         Scope::OwnRecord => [false, true, true, true, false, false],
         Scope::DeviceList | Scope::DeviceRevoke | Scope::Lockdown => [true, false, false, true, false, false],
         Scope::DeviceManage
