@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { decode, encodeAck, encodeInput } from "./attach";
+import { decode, encodeAck, encodeClaim, encodeInput, encodePing, encodeSize, encodeVisibility, encodeYield } from "./attach";
 import { concat, utf8 } from "./encoding";
 
 /** A message from its parts; numbers are single bytes. */
@@ -31,6 +31,13 @@ test("hello and exit are JSON", () => {
   expect(decode(message(0x04, '{"code":7}'))).toEqual({ kind: "exit", exit: { code: 7 } });
 });
 
+test("confirmed input and a pong carry their numbers, presence is JSON", () => {
+  expect(decode(message(0x05, OFFSET_258))).toEqual({ kind: "input_applied", sequence: 258 });
+  expect(decode(message(0x07, OFFSET_258))).toEqual({ kind: "pong", number: 258 });
+  const presence = { viewers: 2, writers: 1, typing: ["laptop"] };
+  expect(decode(message(0x06, JSON.stringify(presence)))).toEqual({ kind: "presence", presence });
+});
+
 test("a type of a newer daemon is no error", () => {
   expect(decode(message(0x42, "?"))).toEqual({ kind: "unknown", type: 0x42 });
 });
@@ -44,4 +51,11 @@ test("a message that is cut is an error", () => {
 test("input and acks are what the daemon reads", () => {
   expect(encodeInput(1, utf8("ls\r"))).toEqual(concat(Uint8Array.of(0x10, 0, 0, 0, 0, 0, 0, 0, 1), utf8("ls\r")));
   expect(encodeAck(2 ** 40 + 1)).toEqual(Uint8Array.of(0x12, 0, 0, 1, 0, 0, 0, 0, 1));
+});
+
+test("size, claim, yield, ping and visibility are what the daemon reads", () => {
+  expect(encodeSize({ columns: 300, rows: 24 })).toEqual(Uint8Array.of(0x11, 1, 44, 0, 24));
+  expect([encodeClaim(), encodeYield()]).toEqual([Uint8Array.of(0x13), Uint8Array.of(0x14)]);
+  expect(encodePing(258)).toEqual(Uint8Array.of(0x15, 0, 0, 0, 0, 0, 0, 1, 2));
+  expect([encodeVisibility(false, false), encodeVisibility(true, false), encodeVisibility(true, true)].map((bytes) => bytes[1])).toEqual([0, 1, 3]);
 });
