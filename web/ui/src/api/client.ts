@@ -1,4 +1,4 @@
-import type { Health, Problem, Session, WhoAmI } from "../protocol";
+import type { Health, Problem, Screen, Session, WhoAmI } from "../protocol";
 
 /** The daemon gave no answer: network, TLS, a daemon that is not running, or time ran out. */
 export class Unreachable extends Error {
@@ -64,6 +64,32 @@ export function sessions(bearer: string, signal?: AbortSignal): Promise<Session[
   return call("GET", "/v1/sessions", { bearer, signal });
 }
 
+/** A session's screen with lines of scrollback above it; or, with `before`, lines of scrollback above that line alone. */
+export function screenOf(bearer: string, session: string, lines: number, before?: number): Promise<Screen> {
+  const above = before === undefined ? "" : `&before=${before}`;
+  return call("GET", `/v1/sessions/${session}/screen?format=json&lines=${lines}${above}`, { bearer });
+}
+
+/** All that a session printed, as asciicast v3. */
+export async function recordingOf(bearer: string, session: string): Promise<Blob> {
+  return (await request("GET", `/v1/sessions/${session}/recording`, { bearer })).blob();
+}
+
+/** Ends a session's program. */
+export function stopSession(bearer: string, session: string): Promise<unknown> {
+  return call("POST", `/v1/sessions/${session}/stop`, { bearer, timeout: STOP_TIMEOUT });
+}
+
+/** Deletes a session; it can be restored for a day. */
+export function deleteSession(bearer: string, session: string): Promise<unknown> {
+  return call("DELETE", `/v1/sessions/${session}`, { bearer, timeout: STOP_TIMEOUT });
+}
+
+/** Takes a deletion back. */
+export function restoreSession(bearer: string, session: string): Promise<unknown> {
+  return call("POST", `/v1/sessions/${session}/restore`, { bearer });
+}
+
 /** Milliseconds since the epoch by the daemon's clock, as far as its answers told it: this device's own may be hours off. */
 export function serverNow(): number {
   return Date.now() + skew;
@@ -116,5 +142,7 @@ let skew = 0;
 
 /** Long enough for a slow mobile link, short enough that nobody looks at a dead page. */
 const CALL_TIMEOUT = 10_000;
+/** A program has 5 s to end by itself, and then everything that it started is ended. */
+const STOP_TIMEOUT = 20_000;
 const SKEW_NOTICED = 5_000;
 const OTHER_PRINCIPAL = 421;

@@ -79,6 +79,42 @@ test("a daemon that asks for patience gets it", async () => {
   expect(world.runs).toHaveLength(2);
 });
 
+test("what the daemon said at the cut is shown until it is live again", async () => {
+  await world.live();
+  world.runs[0]?.end({ kind: "lost", why: "restarting" });
+  await settled();
+  expect(world.connection.state.value).toMatchObject({ kind: "reconnecting", why: "restarting" });
+  await world.pass(100);
+  world.runs[1]?.end({ kind: "lost" });
+  await settled();
+  expect(world.connection.state.value).toMatchObject({ kind: "reconnecting", why: "restarting" });
+  await world.pass(200);
+  world.runs[2]?.opened();
+  expect(world.connection.state.value).toEqual({ kind: "live" });
+});
+
+test("refused three times, it is live one step of the back-off after the daemon answers", async () => {
+  world.connection.start();
+  for (const delay of [100, 200, 400]) {
+    world.runs.at(-1)?.end({ kind: "lost" });
+    await settled();
+    await world.pass(delay);
+  }
+  expect(world.runs).toHaveLength(4);
+  world.runs.at(-1)?.opened();
+  expect(world.kind).toBe("live");
+});
+
+test("a page that was frozen for minutes tries at once, without a wait from before", async () => {
+  await world.live();
+  world.connection.sleep();
+  world.runs[0]?.end({ kind: "lost" });
+  await settled();
+  world.time += 300_000;
+  world.connection.wake();
+  expect(world.runs).toHaveLength(2);
+});
+
 test("coming back tries at once instead of waiting", async () => {
   world.connection.start();
   world.runs[0]?.end({ kind: "lost" });
@@ -113,7 +149,7 @@ test("a page from the back-forward cache is never taken for live", async () => {
 
 test("a stream that died without a word is found by a probe", async () => {
   await world.live();
-  await world.pass(15_000);
+  await world.pass(10_000);
   world.probes.at(-1)?.({ kind: "lost" });
   await settled();
   expect(world.kind).toBe("reconnecting");
@@ -151,7 +187,7 @@ test("a revoked device asks for nothing any more", async () => {
 
 test("a revocation that a probe finds ends the link too", async () => {
   await world.live();
-  await world.pass(15_000);
+  await world.pass(10_000);
   world.probes.at(-1)?.({ kind: "ended", reason: "revoked" });
   await settled();
   expect(world.connection.state.value).toEqual({ kind: "ended", reason: "revoked" });

@@ -1,10 +1,10 @@
 import { signal, type ReadonlySignal } from "@preact/signals";
-import { isWaiting, next, retryDelay, type ConnectionEvent, type ConnectionState, type EndReason } from "./machine";
+import { isWaiting, next, retryDelay, type ConnectionEvent, type ConnectionState, type EndReason, type LossReason } from "./machine";
 
 /** How one run of a link came to its end. */
 export type LinkEnd =
-  /** Cut; `retryAfter` is the least number of seconds that the daemon asks to wait. */
-  | { kind: "lost"; retryAfter?: number }
+  /** Cut; `retryAfter` is the least number of seconds that the daemon asks to wait, `why` what it said. */
+  | { kind: "lost"; retryAfter?: number; why?: LossReason }
   /** Over for good. */
   | { kind: "ended"; reason: EndReason };
 
@@ -109,19 +109,20 @@ export class Connection {
     this.halt();
     this.trip.value = null;
     if (end.kind === "ended") this.apply({ kind: "ended", reason: end.reason });
-    else this.retry(end.retryAfter ?? 0);
+    else this.retry(end);
   }
 
-  private retry(leastSeconds: number): void {
-    this.lose();
+  private retry({ retryAfter = 0, why }: Extract<LinkEnd, { kind: "lost" }>): void {
+    this.lose(why);
     const state = this.current.peek();
     if (!isWaiting(state)) return;
-    const delay = Math.max(retryDelay(state.attempt, this.surroundings.random()), leastSeconds * 1000);
+    const delay = Math.max(retryDelay(state.attempt, this.surroundings.random()), retryAfter * 1000);
     this.cancelTimer = this.surroundings.after(delay, () => this.start());
   }
 
-  private lose(): void {
-    this.apply({ kind: "lost", at: this.surroundings.now(), online: this.surroundings.isOnline() });
+  private lose(why?: LossReason): void {
+    const { surroundings } = this;
+    this.apply({ kind: "lost", at: surroundings.now(), online: surroundings.isOnline(), ...(why ? { why } : {}) });
   }
 
   /** Probes now, and again and again while the page is looked at. */
@@ -163,6 +164,6 @@ const browserSurroundings: Surroundings = {
 /** Milliseconds until the first probe: what the page still draws would count as the network's. */
 const FIRST_PROBE = 400;
 /** A stream that died silently is noticed within this many milliseconds, while somebody looks. */
-const PROBE_EVERY = 15_000;
+const PROBE_EVERY = 10_000;
 /** Milliseconds hidden after which a live link is opened anew rather than trusted. */
 const SLEEP_NOTICED = 5_000;

@@ -5,13 +5,20 @@ export type ConnectionState =
   /** What is shown is true now. */
   | { kind: "live" }
   /** What is shown was true until `since`; tries go on. */
-  | { kind: "reconnecting"; since: number; attempt: number }
+  | { kind: "reconnecting"; since: number; attempt: number; why?: LossReason }
   /** The same, and the system says that there is no network. */
-  | { kind: "offline"; since: number; attempt: number }
+  | { kind: "offline"; since: number; attempt: number; why?: LossReason }
   /** Nothing was ever shown, and the daemon does not answer; tries go on. */
-  | { kind: "unreachable"; since: number; attempt: number }
+  | { kind: "unreachable"; since: number; attempt: number; why?: LossReason }
   /** Over: no further request is made. */
   | { kind: "ended"; reason: EndReason };
+
+/** What the daemon said when it cut a connection that is tried again. */
+export type LossReason =
+  /** It restarts, and will be back. */
+  | "restarting"
+  /** There are too many connections. */
+  | "too_many";
 
 /** Why a connection is over. */
 export type EndReason =
@@ -29,13 +36,15 @@ export type EndReason =
   | "not_permitted"
   /** There is no such session any more. */
   | "gone"
+  /** The daemon says what this page cannot read: one of them is of another version. */
+  | "unreadable"
   /** The session ended and all of it is shown. */
   | "finished";
 
 /** What happens to a connection; times are milliseconds since the epoch. */
 export type ConnectionEvent =
   | { kind: "opened" }
-  | { kind: "lost"; at: number; online: boolean }
+  | { kind: "lost"; at: number; online: boolean; why?: LossReason }
   | { kind: "network"; online: boolean }
   | { kind: "ended"; reason: EndReason };
 
@@ -48,7 +57,7 @@ export function next(state: ConnectionState, event: ConnectionEvent): Connection
     case "ended":
       return { kind: "ended", reason: event.reason };
     case "lost":
-      return lost(state, event.at, event.online);
+      return lost(state, event);
     case "network":
       return relabelled(state, event.online);
   }
@@ -67,12 +76,14 @@ export function retryDelay(attempt: number, random: number): number {
 
 type Waiting = Extract<ConnectionState, { since: number }>;
 
-function lost(state: ConnectionState, at: number, online: boolean): ConnectionState {
+function lost(state: ConnectionState, { at, online, why }: Extract<ConnectionEvent, { kind: "lost" }>): ConnectionState {
   const since = isWaiting(state) ? state.since : at;
   const attempt = isWaiting(state) ? state.attempt + 1 : 1;
-  if (!online) return { kind: "offline", since, attempt };
+  const reason = why ?? (isWaiting(state) ? state.why : undefined);
+  const waiting = { since, attempt, ...(reason ? { why: reason } : {}) };
+  if (!online) return { kind: "offline", ...waiting };
   const neverShown = state.kind === "connecting" || state.kind === "unreachable";
-  return { kind: neverShown ? "unreachable" : "reconnecting", since, attempt };
+  return { kind: neverShown ? "unreachable" : "reconnecting", ...waiting };
 }
 
 /** The network's word changes the label only: a loopback daemon answers without any network. */

@@ -9,30 +9,50 @@ import type { Event, Session } from "../protocol";
 /** The sessions as last seen, by id; null before the first answer. */
 export const list = signal<ReadonlyMap<string, Session> | null>(null);
 
+/** The session that was deleted here last, while that is offered to be taken back. */
+export const lastDeleted = signal<{ id: string; name: string } | null>(null);
+
 /** The list after an event about one session; a gap is not about one. */
 export function applied(before: ReadonlyMap<string, Session>, event: Event): ReadonlyMap<string, Session> {
   const after = new Map(before);
-  if (event.kind === "session") after.set(event.session.id, event.session);
+  if (event.kind === "session") {
+    if (event.session.purge_at === null) after.set(event.session.id, event.session);
+    else after.delete(event.session.id);
+  }
   if (event.kind === "session_removed") after.delete(event.id);
   return after;
 }
 
-/** Running ones first, the newest on top; then the ended ones, the last ended on top. Output moves nothing. */
+/** Those that wait for a person first, then what runs, the newest on top, then the ended ones, the last ended on top. */
 export function ordered(sessions: Iterable<Session>): Session[] {
-  return [...sessions].sort((a, b) => {
-    if (a.state !== b.state) return a.state === "running" ? -1 : 1;
-    return since(b) - since(a) || a.id.localeCompare(b.id);
-  });
+  return [...sessions].sort((a, b) => rank(a) - rank(b) || begun(b) - begun(a) || a.id.localeCompare(b.id));
+}
+
+/** Whether a session waits for a person. */
+export function waits({ state, attention }: Session): boolean {
+  return state === "running" && attention.state === "waiting";
+}
+
+function rank(session: Session): number {
+  if (session.state !== "running") return 2;
+  return waits(session) ? 0 : 1;
+}
+
+/** Working and idle alternate all the time: neither moves a row. */
+function begun(session: Session): number {
+  return session.state === "running" && !waits(session) ? Date.parse(session.created_at) : since(session);
 }
 
 /** Since when a session is in its state, in milliseconds since the epoch. */
 export function since(session: Session): number {
-  return Date.parse((session.state === "exited" && session.ended_at) || session.created_at);
+  if (session.state !== "running") return Date.parse(session.ended_at ?? session.created_at);
+  return Date.parse(session.attention.state === "unknown" ? session.created_at : session.attention.since);
 }
 
 /** Forgets what was listed. */
 export function clearList(): void {
   list.value = null;
+  lastDeleted.value = null;
   place = { instance: null, seq: null };
 }
 
@@ -62,7 +82,7 @@ async function consume(
 ): Promise<void> {
   for await (const { event, seq } of events) {
     if (event.kind === "gap") {
-      list.value = new Map((await read()).map((session) => [session.id, session]));
+      list.value = new Map((await read()).filter(({ purge_at }) => purge_at === null).map((session) => [session.id, session]));
       opened();
     } else if (list.value) {
       list.value = applied(list.value, event);

@@ -38,5 +38,5 @@ export class Acks {
   }
 }
 
-/** Bytes; a quarter of the smallest useful window, so that a fast viewer never waits for its own acks. */
+/** Bytes; well below the largest window (512 KiB), so that a fast viewer never waits for its own acks. */
 const AT_ONCE = 64 * 1024;

@@ -5,6 +5,7 @@ import { device } from "../keys/access";
 import type { Credential } from "../keys/store";
 import { Attachment } from "./attachment";
 import { Display } from "./display";
+import { InputQueue } from "./input-queue";
 
 /** The browser's side of a socket whose other side the test plays. */
 class FakeSocket {
@@ -41,10 +42,14 @@ class FakeSocket {
 
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const offset = (value: number): Uint8Array => Uint8Array.of(0, 0, 0, 0, 0, 0, value >> 8, value & 255);
-const hello = (mode: string, at: number): Uint8Array => utf8(JSON.stringify({ mode, offset: at, instance: "i", name: "build" }));
+const hello = (mode: string, at: number, applied: number | null): Uint8Array =>
+  utf8(JSON.stringify({ mode, offset: at, instance: "i", name: "build", input_applied: applied }));
+/** What a page sends of its own accord: that it is looked at, at the newest output. */
+const LOOKS = Uint8Array.of(0x16, 3);
 const SIZE = Uint8Array.of(0, 80, 0, 24);
 
 let attachment: Attachment;
+let input: InputQueue;
 let opened: number;
 let whoami: () => Response;
 
@@ -57,25 +62,32 @@ beforeEach(() => {
   vi.stubGlobal("fetch", async (path: string) => (path === "/v1/health" ? Response.json({ instance: "i" }) : whoami()));
   device.value = { instance: "i", token: "tsm_dev_1", role: "operator", label: "phone", uncommitted: null } as Credential;
   const canvas = { write: (_bytes: Uint8Array, drawn: () => void) => drawn(), reset: () => undefined, resize: () => undefined };
-  attachment = new Attachment("ses_1", new Display(canvas, () => undefined));
+  input = new InputQueue();
+  attachment = new Attachment("ses_1", new Display(canvas, () => undefined), input);
 });
 
 afterEach(() => vi.unstubAllGlobals());
 
+/** The input that a socket was sent: sequence and text. */
+function typedIn(socket: FakeSocket): string[] {
+  const inputs = socket.sent.filter((message): message is Uint8Array => message instanceof Uint8Array && message[0] === 0x10);
+  return inputs.map((bytes) => `${bytes[8]}${new TextDecoder().decode(bytes.subarray(9))}`);
+}
+
 /** Begins a run and answers the first message. */
-async function attach(mode = "write", at = 0): Promise<{ socket: FakeSocket; end: Promise<LinkEnd> }> {
+async function attach(mode = "write", at = 0, applied: number | null = 0): Promise<{ socket: FakeSocket; end: Promise<LinkEnd> }> {
   const end = attachment.link(() => (opened += 1), new AbortController().signal);
   await settled();
   const socket = FakeSocket.all.at(-1) as FakeSocket;
   socket.open();
-  socket.says(0x00, hello(mode, at));
+  socket.says(0x00, hello(mode, at, applied));
   return { socket, end };
 }
 
 test("the token is the first frame, and in no address", async () => {
   const { socket } = await attach();
-  expect(socket.sent).toEqual(["tsm_dev_1"]);
-  expect(socket.url).toBe("wss://localhost:7443/v1/sessions/ses_1/attach?mode=write&from=screen");
+  expect(socket.sent).toEqual(["tsm_dev_1", LOOKS]);
+  expect(socket.url).toBe(`wss://localhost:7443/v1/sessions/ses_1/attach?mode=write&from=screen&client=${input.client}`);
 });
 
 test("it is live once the screen is there, and not before", async () => {
@@ -96,27 +108,46 @@ test("what was missed is asked for from the last offset", async () => {
   expect(opened).toBeGreaterThan(1);
 });
 
-test("input counts from one on each attachment", async () => {
+test("what was typed across a cut arrives once, in order", async () => {
   const { socket, end } = await attach();
-  expect([attachment.type("a"), attachment.type("b")]).toEqual([true, true]);
-  expect(socket.sent.slice(1)).toEqual([
-    concat(Uint8Array.of(0x10), offset(1), utf8("a")),
-    concat(Uint8Array.of(0x10), offset(2), utf8("b")),
-  ]);
+  for (const key of ["a", "b", "c"]) expect(attachment.type(key)).toBe(true);
+  expect(typedIn(socket)).toEqual(["1a", "2b", "3c"]);
+  socket.says(0x05, offset(1));
   socket.close();
   await end;
-  expect(attachment.type("lost")).toBe(false);
-  const { socket: second } = await attach();
-  attachment.type("c");
-  expect(second.sent[1]).toEqual(concat(Uint8Array.of(0x10), offset(1), utf8("c")));
+  expect(attachment.type("d")).toBe(true);
+  expect(input.unconfirmed.value).toBe(3);
+  const { socket: second } = await attach("write", 0, 2);
+  expect(typedIn(second)).toEqual(["3c", "4d"]);
+  second.says(0x05, offset(4));
+  expect(input.unconfirmed.value).toBe(0);
+  expect(attachment.inDoubt.value).toBeNull();
 });
 
-test("a large paste goes in parts that the daemon takes, whole and in order", async () => {
-  const { socket } = await attach();
-  expect(attachment.type("x".repeat(70_000))).toBe(true);
-  const parts = socket.sent.slice(1) as Uint8Array[];
-  expect(parts.map((part) => part.length - 9)).toEqual([32_768, 32_768, 4_464]);
-  expect(parts.map((part) => part[8])).toEqual([1, 2, 3]);
+test("where the daemon cannot tell what arrived, the person is told and nothing is sent again", async () => {
+  const { socket, end } = await attach();
+  attachment.type("a");
+  attachment.type("\x1b[A");
+  socket.close();
+  await end;
+  const { socket: second } = await attach("write", 0, null);
+  expect(typedIn(second)).toEqual([]);
+  expect(attachment.inDoubt.value).toBe(2);
+  attachment.type("c");
+  expect(typedIn(second)).toEqual(["3c"]);
+});
+
+test("a device that may not type any more is told what did not arrive", async () => {
+  const { socket, end } = await attach();
+  socket.close();
+  await end;
+  attachment.type("late");
+  await attach("view");
+  expect(attachment.inDoubt.value).toBe(4);
+});
+
+test("before the daemon has said that this one may type, nothing is taken", () => {
+  expect(attachment.type("a")).toBe(false);
 });
 
 test("a viewer asks to view, and what it types goes nowhere", async () => {
@@ -124,7 +155,7 @@ test("a viewer asks to view, and what it types goes nowhere", async () => {
   const { socket } = await attach("view");
   expect(socket.url).toContain("mode=view");
   expect(attachment.type("a")).toBe(false);
-  expect(socket.sent).toHaveLength(1);
+  expect(socket.sent).toEqual(["tsm_dev_1", LOOKS]);
 });
 
 test("4401 is believed only when the daemon confirms it", async () => {
@@ -136,6 +167,130 @@ test("4401 is believed only when the daemon confirms it", async () => {
   const again = await attach();
   again.socket.close(4401);
   expect(await again.end).toEqual({ kind: "lost" });
+});
+
+test("a daemon that restarts is tried again without a question, one that has too many after a while", async () => {
+  whoami = () => {
+    throw new Error("nobody asks");
+  };
+  const { socket, end } = await attach();
+  socket.close(1012);
+  expect(await end).toEqual({ kind: "lost", why: "restarting" });
+  whoami = () => Response.json({ role: "operator", label: "phone" });
+  const again = await attach();
+  again.socket.close(4429);
+  expect(await again.end).toEqual({ kind: "lost", retryAfter: 5, why: "too_many" });
+});
+
+test("a device that lost a right is told so, unless it is one to look now", async () => {
+  const { socket, end } = await attach();
+  socket.close(4403);
+  expect(await end).toEqual({ kind: "ended", reason: "not_permitted" });
+  whoami = () => Response.json({ role: "viewer", label: "phone" });
+  const again = await attach();
+  again.socket.close(4403);
+  expect(await again.end).toEqual({ kind: "lost" });
+});
+
+test("a message that nobody can read ends it clearly, one of a newer daemon is let go by", async () => {
+  const { socket, end } = await attach();
+  socket.says(0x42, utf8("new"));
+  socket.says(0x02, utf8("cut"));
+  expect(await end).toEqual({ kind: "ended", reason: "unreadable" });
+  expect(attachment.takesInput).toBe(true);
+  expect(FakeSocket.all[0]?.readyState).toBe(3);
+});
+
+test("a round trip is timed on the attachment itself", async () => {
+  const { socket } = await attach();
+  const trip = attachment.ping(new AbortController().signal);
+  expect(socket.sent.at(-1)).toEqual(concat(Uint8Array.of(0x15), offset(1)));
+  socket.says(0x07, offset(1));
+  expect(await trip).toBeGreaterThanOrEqual(0);
+});
+
+test("a peer that says nothing after a ping is gone; one that still sends output is not", async () => {
+  const { socket } = await attach();
+  socket.says(0x02, offset(0), SIZE, utf8(""));
+  vi.useFakeTimers();
+  try {
+    const ping = attachment.ping(new AbortController().signal);
+    let isOver = false;
+    void ping.then(() => (isOver = true));
+    await vi.advanceTimersByTimeAsync(11_000);
+    socket.says(0x01, offset(0), utf8("x"));
+    await vi.advanceTimersByTimeAsync(11_000);
+    expect(isOver).toBe(false);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await ping).toEqual({ kind: "lost" });
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test("what the person sees is said at changes, and to each new attachment", async () => {
+  const { socket, end } = await attach();
+  attachment.look(true, true);
+  attachment.look(true, false);
+  attachment.look(false, false);
+  expect(socket.sent.slice(1)).toEqual([LOOKS, Uint8Array.of(0x16, 1), Uint8Array.of(0x16, 0)]);
+  socket.close();
+  await end;
+  const { socket: second } = await attach();
+  expect(second.sent[1]).toEqual(Uint8Array.of(0x16, 0));
+});
+
+const claim = (socket: FakeSocket, holder: boolean, taken: boolean, by: string | null): void =>
+  socket.says(0x03, offset(0), SIZE, utf8(JSON.stringify({ holder, taken_from: taken, by })));
+const CLAIM = Uint8Array.of(0x13);
+const OFFER = Uint8Array.of(0x11, 0, 40, 0, 30);
+
+test("a size is offered only with the claim, and a turned screen offers another", async () => {
+  const { socket } = await attach();
+  attachment.fit({ columns: 40, rows: 30 });
+  attachment.fit({ columns: 80, rows: 20 });
+  expect(socket.sent.slice(2)).toEqual([OFFER, CLAIM, Uint8Array.of(0x11, 0, 80, 0, 20)]);
+  attachment.yield();
+  expect(socket.sent.at(-1)).toEqual(Uint8Array.of(0x14));
+  expect(attachment.wanted).toBeNull();
+});
+
+test("a claim that was taken is told, and not taken back", async () => {
+  const { socket, end } = await attach();
+  attachment.fit({ columns: 40, rows: 30 });
+  claim(socket, true, false, "phone");
+  claim(socket, false, true, "laptop");
+  expect(attachment.claim.value).toEqual({ holder: false, taken_from: true, by: "laptop" });
+  expect(attachment.wanted).toBeNull();
+  socket.close();
+  await end;
+  const { socket: second } = await attach();
+  claim(second, false, false, "laptop");
+  expect(second.sent).toEqual(["tsm_dev_1", LOOKS]);
+});
+
+test("a claim is taken again after a cut if it is free, and let go if somebody took it meanwhile", async () => {
+  const { socket, end } = await attach();
+  attachment.fit({ columns: 40, rows: 30 });
+  claim(socket, true, false, "phone");
+  socket.close();
+  await end;
+  const again = await attach();
+  expect(again.socket.sent.slice(2)).toEqual([OFFER]);
+  claim(again.socket, false, false, null);
+  expect(again.socket.sent.slice(3)).toEqual([CLAIM]);
+  again.socket.close();
+  await again.end;
+  const { socket: third } = await attach();
+  claim(third, false, false, "laptop");
+  expect(attachment.claim.value).toEqual({ holder: false, taken_from: true, by: "laptop" });
+  expect(third.sent.slice(2)).toEqual([OFFER]);
+});
+
+test("presence is as the daemon says", async () => {
+  const { socket } = await attach();
+  socket.says(0x06, utf8('{"viewers":2,"writers":1,"typing":["phone"]}'));
+  expect(attachment.presence.value).toEqual({ viewers: 2, writers: 1, typing: ["phone"] });
 });
 
 test("a session that is gone is over", async () => {

@@ -1,51 +1,98 @@
 import { signal } from "@preact/signals";
-import { CLOSE_GONE, CLOSE_NOT_PERMITTED, CLOSE_TOO_MANY, decode, encodeAck, encodeInput } from "../api/attach";
-import { utf8 } from "../api/encoding";
-import type { Link, LinkEnd } from "../connection/connection";
+import {
+  CLOSE_GONE,
+  CLOSE_NOT_PERMITTED,
+  CLOSE_RESTARTING,
+  CLOSE_TOO_MANY,
+  decode,
+  encodeAck,
+  encodeClaim,
+  encodeInput,
+  encodePing,
+  encodeSize,
+  encodeVisibility,
+  encodeYield,
+  type ServerMessage,
+} from "../api/attach";
+import { utf8, type Bytes } from "../api/encoding";
+import type { Link, LinkEnd, Probe } from "../connection/connection";
 import { linkEndOf } from "../connection/refusals";
 import { authenticate, NoAccess, refresh } from "../keys/access";
 import type { Credential } from "../keys/store";
-import type { Exit, Hello } from "../protocol";
+import type { ClaimChange, Exit, Hello, Presence, Size } from "../protocol";
 import type { Display } from "./display";
+import { keysIn, type InputQueue } from "./input-queue";
 
-/** A session followed over WebSockets, one after the other; what is drawn outlives each of them. */
+/** A session followed over WebSockets, one after the other; what is drawn and what is typed outlive each of them. */
 export class Attachment {
   /** What the daemon said at the last attach; null before the first. */
   readonly hello = signal<Hello | null>(null);
   /** How the program ended; null while it runs. */
   readonly exit = signal<Exit | null>(null);
+  /** Who is there; null before the daemon has said so. */
+  readonly presence = signal<Presence | null>(null);
+  /** Who holds the session's size; null before the daemon has said so. */
+  readonly claim = signal<ClaimChange | null>(null);
+  /** Keys that may not have reached the program and are not sent again; null once a person has seen that. */
+  readonly inDoubt = signal<number | null>(null);
+  /** Times a round trip, and finds out whether anybody is still there. */
+  readonly ping: Probe = (ended) => this.pingOnce(ended);
   private socket: WebSocket | null = null;
-  private sequence = 0;
+  private asked: Size | null = null;
+  private looks = { visible: true, atLiveEdge: true };
+  private pings = 0;
+  private heard: (pong: number | null) => void = () => undefined;
 
   constructor(
     private readonly session: string,
     private readonly display: Display,
+    private readonly input: InputQueue,
   ) {}
 
-  /** Whether what is typed now reaches the program. */
+  /** Whether what is typed reaches the program, now or after a reconnect. */
   get takesInput(): boolean {
-    return this.socket?.readyState === WebSocket.OPEN && this.hello.peek()?.mode === "write" && !this.exit.peek();
+    return this.hello.peek()?.mode === "write" && !this.exit.peek();
   }
 
-  /** Sends typed text; false where there is no open attachment that may write, and then nothing is kept. */
-  type(text: string): boolean {
-    return this.typeBytes(utf8(text));
+  /** Types text; false where this attachment may not, or too much waits already. */
+  type(text: string, keys = keysIn(text)): boolean {
+    return this.typeBytes(utf8(text), keys);
   }
 
-  /** Sends typed bytes, as `type` does. */
-  typeBytes(bytes: Uint8Array): boolean {
-    if (!this.takesInput || !this.socket) return false;
-    for (let at = 0; at < bytes.length; at += INPUT_PART) {
-      this.sequence += 1;
-      this.socket.send(encodeInput(this.sequence, bytes.subarray(at, at + INPUT_PART)));
-    }
-    return true;
+  /** Types bytes, as `type` does. */
+  typeBytes(bytes: Uint8Array, keys: number): boolean {
+    return this.takesInput && this.input.add(bytes, keys);
+  }
+
+  /** The size that a person wants the session to have here; null where nobody does, or somebody else took the claim. */
+  get wanted(): Size | null {
+    return this.asked;
   }
 
   /** Says that the screen is drawn up to an offset. */
   acknowledge(offset: number): void {
-    // A socket that is closing has nobody who waits for it.
-    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(encodeAck(offset));
+    this.send(encodeAck(offset));
+  }
+
+  /** Says what the person sees, where that has changed. */
+  look(visible: boolean, atLiveEdge: boolean): void {
+    if (this.looks.visible === visible && this.looks.atLiveEdge === atLiveEdge) return;
+    this.looks = { visible, atLiveEdge };
+    this.send(encodeVisibility(visible, atLiveEdge));
+  }
+
+  /** Takes the claim, with what this screen shows; or says that it shows something else now. */
+  fit(size: Size): void {
+    const isNew = this.asked === null;
+    this.asked = size;
+    this.send(encodeSize(size));
+    if (isNew) this.send(encodeClaim());
+  }
+
+  /** Gives the claim back. */
+  yield(): void {
+    this.asked = null;
+    this.send(encodeYield());
   }
 
   /** One attachment, from the daemon's first word to the cut. */
@@ -61,39 +108,49 @@ export class Attachment {
     }
   };
 
-  /** Resolves with the close code. */
-  private follow(credential: Credential, opened: () => void, ended: AbortSignal): Promise<number> {
+  /** Resolves with the close code; `null` where the daemon said something that no one can read. */
+  private follow(credential: Credential, opened: () => void, ended: AbortSignal): Promise<number | null> {
     const position = this.display.position;
-    const mode = credential.role === "operator" ? "write" : "view";
-    const path = `/v1/sessions/${this.session}/attach?mode=${mode}&from=${position ?? "screen"}`;
-    const socket = new WebSocket(`wss://${location.host}${path}`);
+    const socket = new WebSocket(`wss://${location.host}${this.path(credential, position)}`);
     socket.binaryType = "arraybuffer";
-    ended.addEventListener("abort", () => socket.close());
     return new Promise((resolve) => {
+      const leave = (code: number | null): void => {
+        if (this.socket === socket) this.detach();
+        resolve(code);
+      };
+      // A dead peer never answers a close: nothing waits for that.
+      ended.addEventListener("abort", () => {
+        socket.close();
+        leave(null);
+      });
       socket.onopen = () => socket.send(credential.token);
       socket.onmessage = ({ data }) => {
         if (ended.aborted || !(data instanceof ArrayBuffer)) return;
-        if (this.take(data, socket, position)) opened();
-        else if (this.display.isBroken) socket.close();
+        const message = readable(data);
+        if (message && this.take(message, socket, position)) opened();
+        if (message && !this.display.isBroken) return;
+        if (!message) leave(null);
+        socket.close();
       };
-      socket.onclose = ({ code }) => {
-        if (this.socket === socket) this.socket = null;
-        resolve(code);
-      };
+      socket.onclose = ({ code }) => leave(code);
     });
   }
 
+  private path({ role }: Credential, position: number | null): string {
+    const mode = role === "operator" ? "write" : "view";
+    return `/v1/sessions/${this.session}/attach?mode=${mode}&from=${position ?? "screen"}&client=${this.input.client}`;
+  }
+
   /** Takes a message; true once what is shown is true. */
-  private take(data: ArrayBuffer, socket: WebSocket, position: number | null): boolean {
-    const message = decode(data);
+  private take(message: ServerMessage, socket: WebSocket, position: number | null): boolean {
+    this.heard(message.kind === "pong" ? message.number : null);
     switch (message.kind) {
       case "hello":
-        this.sequence = 0;
-        this.socket = socket;
-        this.hello.value = message.hello;
+        this.attached(message.hello, socket);
         return message.hello.offset === position;
       case "exit":
         this.exit.value = message.exit;
+        this.input.giveUp();
         return true;
       case "output":
         return this.display.output(message.offset, message.bytes);
@@ -102,25 +159,99 @@ export class Attachment {
         return true;
       case "size":
         this.display.resize(message.size);
+        this.claimed(message.claim);
         return false;
+      case "input_applied":
+        this.input.confirm(message.sequence);
+        return false;
+      case "presence":
+        this.presence.value = message.presence;
+        return false;
+      case "pong":
       case "unknown":
         return false;
     }
   }
 
+  private attached(hello: Hello, socket: WebSocket): void {
+    this.socket = socket;
+    this.hello.value = hello;
+    this.claim.value = null;
+    this.send(encodeVisibility(this.looks.visible, this.looks.atLiveEdge));
+    // What this screen shows is asked for again only if nobody else took the claim meanwhile.
+    if (this.asked) this.send(encodeSize(this.asked));
+    const lost =
+      hello.mode === "write"
+        ? this.input.resume(hello.input_applied, (sequence, bytes) => this.send(encodeInput(sequence, bytes)))
+        : this.input.giveUp();
+    if (lost > 0) this.inDoubt.value = lost;
+  }
+
+  private claimed(claim: ClaimChange): void {
+    const before = this.claim.peek();
+    const takenMeanwhile = before === null && this.asked !== null && !claim.holder && claim.by !== null;
+    if (this.asked && claim.by === null && before === null) this.send(encodeClaim());
+    else if (this.asked && !claim.holder && (claim.taken_from || takenMeanwhile)) this.asked = null;
+    this.claim.value = takenMeanwhile ? { ...claim, taken_from: true } : claim;
+  }
+
+  private detach(): void {
+    this.socket = null;
+    this.input.pause();
+  }
+
+  private send(bytes: Bytes): void {
+    // A socket that is closing has nobody who waits for it.
+    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(bytes);
+  }
+
+  /** A ping that nothing follows for too long means that the other end is gone, whatever the system believes. */
+  private pingOnce(ended: AbortSignal): Promise<number | LinkEnd> {
+    const number = (this.pings += 1);
+    const begun = performance.now();
+    return new Promise((resolve) => {
+      const finish = (result: number | LinkEnd): void => {
+        clearTimeout(timer);
+        this.heard = () => undefined;
+        resolve(result);
+      };
+      const wait = (): ReturnType<typeof setTimeout> => setTimeout(() => finish({ kind: "lost" }), SILENCE);
+      let timer = wait();
+      ended.addEventListener("abort", () => finish({ kind: "lost" }));
+      this.heard = (pong) => {
+        if (pong === number) return finish(Math.round(performance.now() - begun));
+        // On a slow link the pong stands behind output; that comes, so somebody is there.
+        clearTimeout(timer);
+        timer = wait();
+      };
+      this.send(encodePing(number));
+    });
+  }
+
   /** A close code is a hint; whether this device is still trusted, the daemon says for certain when asked. */
-  private async meaning(code: number, credential: Credential, ended: AbortSignal): Promise<LinkEnd> {
+  private async meaning(code: number | null, credential: Credential, ended: AbortSignal): Promise<LinkEnd> {
+    if (code === null) return { kind: "ended", reason: "unreadable" };
     if (code === CLOSE_GONE) return { kind: "ended", reason: "gone" };
+    if (code === CLOSE_RESTARTING) return { kind: "lost", why: "restarting" };
     if (this.exit.peek() && code === NORMAL_CLOSURE) return { kind: "ended", reason: "finished" };
     const now = await refresh(credential, ended);
     if (code === CLOSE_NOT_PERMITTED && now.role === credential.role) return { kind: "ended", reason: "not_permitted" };
-    return code === CLOSE_TOO_MANY ? { kind: "lost", retryAfter: TOO_MANY_PAUSE } : { kind: "lost" };
+    return code === CLOSE_TOO_MANY ? { kind: "lost", retryAfter: TOO_MANY_PAUSE, why: "too_many" } : { kind: "lost" };
   }
 }
 
-/** Bytes of one input message: a large paste goes in parts, since the daemon takes no message above 1 MiB. */
-const INPUT_PART = 32 * 1024;
+/** A message; null where it is cut, or no message at all. */
+function readable(data: ArrayBuffer): ServerMessage | null {
+  try {
+    return decode(data);
+  } catch {
+    return null;
+  }
+}
+
 /** RFC 6455, section 7.4.1. */
 const NORMAL_CLOSURE = 1000;
 /** Seconds. */
 const TOO_MANY_PAUSE = 5;
+/** Milliseconds without any message after a ping; a snapshot on the slowest link is one message and takes some. */
+const SILENCE = 12_000;

@@ -1,8 +1,13 @@
 import { signal } from "@preact/signals";
+import { screenOf } from "../api/client";
+import { device } from "../keys/access";
 import { Acks } from "./acks";
 import { Attachment } from "./attachment";
 import { Display } from "./display";
 import type { View } from "./fit";
+import { keysIn } from "./input-queue";
+import { inputOf } from "./inputs";
+import { LookBack } from "./look-back";
 import { barKey, modified, NO_MODIFIERS, released, type BarKey, type Modifiers } from "./modifiers";
 import { Screen } from "./screen";
 import { Stage } from "./stage";
@@ -11,27 +16,48 @@ import { Stage } from "./stage";
 export class Controls {
   /** The key bar's modifiers. */
   readonly modifiers = signal<Modifiers>(NO_MODIFIERS);
-  /** Whether something typed was just not sent. */
-  readonly notSent = signal(false);
+  /** Whether something typed was just not taken. */
+  readonly tooMuch = signal(false);
+  /** What is typed, on its way to the program. */
+  readonly input;
   readonly attachment: Attachment;
+  readonly lookBack: LookBack;
   private readonly screen: Screen;
   private readonly stage: Stage;
-  private readonly stopWatching: () => void;
+  private readonly endings: (() => void)[] = [];
 
   constructor(session: string, host: HTMLElement, scroller: HTMLElement) {
+    this.input = inputOf(session);
     this.screen = new Screen(host, {
       typed: (text) => this.type(modified(text, this.modifiers.peek())),
-      clicked: (bytes) => void this.attachment.typeBytes(bytes),
+      pasted: (text, keys) => this.type(text, keys),
+      clicked: (bytes) => void this.attachment.typeBytes(bytes, 1),
+      scrolled: (lines) => this.stage.canPan(lines > 0) || this.lookBack.scroll(lines),
       changed: () => this.stage?.keepCursor(),
-      resized: () => this.stage?.fit(),
+      resized: () => this.resized(),
     });
-    const acks = new Acks((offset) => this.attachment.acknowledge(offset), beforeNextFrame);
-    this.attachment = new Attachment(session, new Display(this.screen, (offset) => acks.advance(offset)));
-    this.stage = new Stage(scroller, this.screen);
-    this.stopWatching = this.attachment.hello.subscribe((hello) => {
-      acks.restart();
-      this.screen.writable = hello?.mode === "write";
+    const acks = new Acks((offset) => this.attachment.acknowledge(offset), soon);
+    this.attachment = new Attachment(session, new Display(this.screen, (offset) => acks.advance(offset)), this.input);
+    this.lookBack = new LookBack({
+      host,
+      read: (lines, before) => screenOf(device.peek()?.token ?? "", session, lines, before),
+      fontSize: () => this.screen.fontSize,
+      typed: (text) => this.type(modified(text, this.modifiers.peek())),
     });
+    this.stage = new Stage(scroller, this.screen, {
+      scrolled: (lines) => this.scrolledByTouch(lines),
+      fitted: () => this.fitted(),
+    });
+    this.endings.push(
+      this.attachment.hello.subscribe((hello) => {
+        acks.restart();
+        this.screen.writable = hello?.mode === "write";
+      }),
+      this.lookBack.looking.subscribe(() => this.look()),
+    );
+    const listeners = new AbortController();
+    document.addEventListener("visibilitychange", () => this.look(), { signal: listeners.signal });
+    this.endings.push(() => listeners.abort());
   }
 
   /** Presses a key of the bar. */
@@ -47,16 +73,10 @@ export class Controls {
     return true;
   }
 
-  /** Sends text and Enter; false, and nothing sent, where it would not arrive. */
+  /** Sends text and Enter; false, and nothing sent, where it is not taken. */
   sendLine(text: string): boolean {
-    if (!this.attachment.takesInput) {
-      this.sayNotSent();
-      return false;
-    }
-    if (text.includes("\n")) this.screen.paste(text);
-    else this.attachment.type(text);
-    this.type("\r");
-    return true;
+    const line = text.includes("\n") ? this.screen.paste(text) : text;
+    return this.type(`${line}\r`, [...text].length + 1);
   }
 
   /** Shows the session in another way. */
@@ -64,38 +84,75 @@ export class Controls {
     this.stage.view = view;
   }
 
+  /** "Fit to this screen": the session gets the size that fits it. */
+  claim(): void {
+    this.attachment.fit(this.stage.fittingSize());
+  }
+
   /** Takes typing from a hardware keyboard. */
   focus(): void {
     this.screen.focus();
   }
 
+  /** Back to the live screen, whose cursor is in view then. */
+  toLive(): void {
+    this.lookBack.leave();
+    this.stage.showCursor();
+    if (matchMedia("(pointer: fine)").matches) this.focus();
+  }
+
   dispose(): void {
-    this.stopWatching();
+    for (const end of this.endings) end();
+    this.lookBack.leave();
     this.stage.dispose();
     this.screen.dispose();
   }
 
-  private type(text: string): void {
-    if (!this.attachment.type(text)) return this.sayNotSent();
+  private type(text: string, keys = keysIn(text)): boolean {
+    if (!this.attachment.takesInput) return false;
+    const isTaken = this.attachment.type(text, keys);
+    this.tooMuch.value = !isTaken;
+    if (!isTaken) return false;
     this.modifiers.value = released(this.modifiers.peek());
-    this.stage.showCursor();
+    if (this.lookBack.looking.peek() === "back") this.toLive();
+    else this.stage.showCursor();
+    return true;
   }
 
-  private sayNotSent(): void {
-    if (this.attachment.hello.peek()?.mode !== "write" || this.attachment.exit.peek()) return;
-    this.notSent.value = true;
-    clearTimeout(this.notSentTimer);
-    this.notSentTimer = setTimeout(() => (this.notSent.value = false), NOTE_SHOWN);
+  private scrolledByTouch(lines: number): void {
+    if (this.lookBack.looking.peek() === "back" || this.screen.scrollsBack) this.lookBack.scroll(lines);
   }
 
-  private notSentTimer: ReturnType<typeof setTimeout> | undefined;
+  private resized(): void {
+    this.stage?.fit();
+    this.lookBack?.resized(this.screen.size);
+  }
+
+  /** A person who wanted the session to fit this screen wants that of a turned one too. An open keyboard turns nothing. */
+  private fitted(): void {
+    this.lookBack?.fit();
+    const isTyping = document.activeElement instanceof HTMLTextAreaElement && matchMedia("(pointer: coarse)").matches;
+    const size = this.stage.fittingSize();
+    const { wanted } = this.attachment;
+    if (!wanted || (isTyping && size.columns === wanted.columns)) return;
+    if (size.columns !== wanted.columns || size.rows !== wanted.rows) this.attachment.fit(size);
+  }
+
+  private look(): void {
+    this.attachment.look(document.visibilityState === "visible", this.lookBack.looking.peek() !== "back");
+  }
 }
 
-
-/** A hidden page has no frames; acks then wait until somebody looks, and the daemon holds its output back. */
-function beforeNextFrame(act: () => void): void {
-  requestAnimationFrame(act);
+/** Before the next frame, which is when it is drawn; a hidden page has no frames and draws nothing, but goes on. */
+function soon(act: () => void): void {
+  let isDone = false;
+  const once = (): void => {
+    if (!isDone) act();
+    isDone = true;
+  };
+  requestAnimationFrame(once);
+  setTimeout(once, HIDDEN_PAUSE);
 }
 
-/** Milliseconds. */
-const NOTE_SHOWN = 4000;
+/** Milliseconds; the daemon sends a hidden page a few updates a second. */
+const HIDDEN_PAUSE = 250;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fontSize, type Space } from "./fit";
+import { fittingSize, fontSize, type Space } from "./fit";
 
 const PHONE: Space = { width: 378, height: 690, columns: 100, rows: 30, cellWidth: 0.602, cellHeight: 1.35 };
 
@@ -23,4 +23,11 @@ test("few columns do not make huge letters", () => {
 
 test("the readable view does not depend on the session's size", () => {
   expect(fontSize("readable", PHONE)).toBe(fontSize("readable", { ...PHONE, columns: 300 }));
+});
+
+test("a session that fits a screen has letters of a good size there", () => {
+  const size = fittingSize({ width: 378, height: 560, cellWidth: 0.6, cellHeight: 1.35 });
+  expect(size).toEqual({ columns: 48, rows: 31 });
+  expect(fontSize("whole", { width: 378, height: 560, cellWidth: 0.6, cellHeight: 1.35, ...size })).toBeGreaterThanOrEqual(13);
+  expect(fittingSize({ width: 1, height: 1e6, cellWidth: 0.6, cellHeight: 1.35 })).toEqual({ columns: 1, rows: 1000 });
 });

@@ -1,9 +1,9 @@
+import type { Size } from "../protocol";
+
 /** What a font size is chosen from; lengths in CSS pixels. */
-export interface Space {
+export interface Space extends Size {
   width: number;
   height: number;
-  columns: number;
-  rows: number;
   /** Width of a cell at a font size of one pixel. */
   cellWidth: number;
   /** Height of a cell at a font size of one pixel. */
@@ -23,8 +23,16 @@ export function fontSize(view: View, space: Space): number {
   return Math.max(LEAST, Math.min(MOST, Math.floor(wanted * 4) / 4));
 }
 
+/** The size of a session that fills a space in letters of a good size. */
+export function fittingSize({ width, height, cellWidth, cellHeight }: Omit<Space, keyof Size>): Size {
+  const cells = (length: number, cell: number): number => Math.max(1, Math.min(MOST_CELLS, Math.floor(length / (cell * READABLE))));
+  return { columns: cells(width, cellWidth), rows: cells(height, cellHeight) };
+}
+
 /** Smaller letters cannot be read on a phone: from here on the view pans. */
 const LEAST = 5.5;
 const COMFORTABLE = 11;
 const READABLE = 13;
 const MOST = 17;
+/** The daemon's own limit, each way. */
+const MOST_CELLS = 1000;

@@ -6,14 +6,18 @@ import { useConnection } from "../connection/use";
 import { list } from "../home/list";
 import { strings } from "../strings";
 import { Back, Eye, Readable, Whole } from "../ui/icons";
-import { Ended, Message } from "../ui/message";
+import { Ended, Message, ReloadButton } from "../ui/message";
 import { Status } from "../ui/status";
 import { duration } from "../ui/time";
-import type { Exit } from "../protocol";
+import type { Exit, Hello } from "../protocol";
+import { failure } from "./actions";
 import { Compose } from "./compose";
 import type { Controls } from "./controls";
 import type { View } from "./fit";
 import { KeyBar } from "./keybar";
+import { Menu } from "./menu";
+import { Notices } from "./notices";
+import { PresenceChip } from "./presence";
 import { useVisibleArea } from "./viewport";
 
 /** `/s/<id>`: one session's terminal, full height. */
@@ -24,10 +28,11 @@ export function SessionPage({ id }: { id: string }) {
   useVisibleArea();
   useEffect(() => open(id, host.current, scroller.current, controls), [id]);
   const ready = controls.value === "failed" ? null : controls.value;
-  const connection = useConnection(ready?.attachment.link ?? null);
+  const connection = useConnection(ready?.attachment.link ?? null, ready?.attachment.ping);
   const hello = ready?.attachment.hello.value ?? null;
   const name = hello?.name ?? list.value?.get(id)?.name ?? "";
   useEffect(() => void (document.title = name === "" ? strings.product : `${name} · ${strings.product}`), [name]);
+  useEffect(() => void (failure.value = null), [id]);
   useEffect(() => {
     if (hello?.mode === "write" && matchMedia("(pointer: fine)").matches) ready?.focus();
   }, [hello?.mode]);
@@ -39,16 +44,15 @@ export function SessionPage({ id }: { id: string }) {
   const stale = state !== undefined && isWaiting(state);
   return (
     <main class="terminal-page">
-      <TopBar name={name} connection={connection} viewOnly={hello?.mode === "view"} controls={ready} />
-      <div class={stale ? "scroller stale" : "scroller"} ref={scroller}>
-        <div class="host" ref={host} />
-        {!hello && <p class="quiet appears overlay">{strings.terminal.opening}</p>}
+      <TopBar id={id} name={name} connection={connection} hello={hello} controls={ready} />
+      <div class="stage">
+        <div class={stale ? "scroller stale" : "scroller"} ref={scroller}>
+          <div class="host" ref={host} />
+          {!hello && <p class="quiet appears overlay">{strings.terminal.opening}</p>}
+        </div>
+        {ready?.lookBack.looking.value === "reading" && <p class="reading appears">{strings.terminal.reading}</p>}
+        {ready && <Notices controls={ready} isLive={state?.kind === "live"} />}
       </div>
-      {ready?.notSent.value && (
-        <p class="note" role="alert">
-          {strings.terminal.notSent}
-        </p>
-      )}
       {exit && <ExitBar exit={exit} />}
       {ready && hello?.mode === "write" && !exit && (
         <div class="typing">
@@ -61,13 +65,14 @@ export function SessionPage({ id }: { id: string }) {
 }
 
 interface TopBarProps {
+  id: string;
   name: string;
   connection: Connection | null;
-  viewOnly: boolean;
+  hello: Hello | null;
   controls: Controls | null;
 }
 
-function TopBar({ name, connection, viewOnly, controls }: TopBarProps) {
+function TopBar({ id, name, connection, hello, controls }: TopBarProps) {
   const view = useSignal<View>(recalledView());
   const whole = useComputed(() => view.value === "whole");
   useEffect(() => {
@@ -84,15 +89,17 @@ function TopBar({ name, connection, viewOnly, controls }: TopBarProps) {
         <h1>{name}</h1>
         {connection && <Status connection={connection} />}
       </div>
-      {viewOnly && (
+      {hello?.mode === "view" && (
         <span class="chip">
           <Eye />
           {strings.terminal.viewOnly}
         </span>
       )}
+      {hello && controls && <PresenceChip hello={hello} presence={controls.attachment.presence.value} />}
       <button type="button" class="square" aria-label={other} title={other} onClick={() => (view.value = whole.value ? "readable" : "whole")}>
         {whole.value ? <Readable /> : <Whole />}
       </button>
+      {hello && controls && <Menu session={id} name={name} controls={controls} writes={hello.mode === "write"} />}
     </header>
   );
 }
@@ -114,9 +121,7 @@ function ExitBar({ exit }: { exit: Exit }) {
 function LoadFailed() {
   return (
     <Message kind="load_failed" title={strings.terminal.loadFailed}>
-      <button type="button" class="button" onClick={() => location.reload()}>
-        {strings.terminal.reload}
-      </button>
+      <ReloadButton />
     </Message>
   );
 }

@@ -5,14 +5,20 @@ import type { Size } from "../protocol";
 import { strings } from "../strings";
 import type { Canvas } from "./display";
 import { isFocusReport, muteAnswers } from "./mute";
+import { pasted } from "./paste";
 import { startOver } from "./start-over";
 import { appearance, onAppearanceChange } from "./theme";
+import { LINE_HEIGHT, widgetOptions } from "./widget";
 import { daemonWidths } from "./widths";
 
 /** What the screen tells. */
 export interface ScreenListener {
-  /** A person typed or pasted text. */
+  /** A person typed text. */
   typed(text: string): void;
+  /** A person pasted text: what that sends, and how many keys it counts as. */
+  pasted(text: string, keys: number): void;
+  /** A person scrolled by lines, up where negative, and no program takes that. */
+  scrolled(lines: number): void;
   /** A person's mouse, in an encoding that is no text. */
   clicked(bytes: Uint8Array): void;
   /** Something was drawn. */
@@ -28,23 +34,22 @@ export class Screen implements Canvas {
 
   constructor(host: HTMLElement, listener: ScreenListener) {
     this.terminal = new Terminal({
-      allowProposedApi: true,
+      ...widgetOptions(),
       cursorBlink: !matchMedia("(prefers-reduced-motion: reduce)").matches,
       disableStdin: true,
-      fontFamily: fontFamily(),
-      fontSize: 13,
-      lineHeight: 1.15,
       linkHandler: { activate: (_event, uri) => openLink(uri, true) },
-      macOptionIsMeta: true,
-      scrollback: 5000,
-      ...appearance(),
+      // Kept for one thing: a screen that grows takes lines back, as the daemon's does. Nobody looks at them here.
+      scrollback: 1000,
     });
     muteAnswers(this.terminal.parser);
     this.terminal.unicode.register(daemonWidths);
     this.terminal.unicode.activeVersion = daemonWidths.version;
     this.terminal.loadAddon(new WebLinksAddon((_event, uri) => openLink(uri, false)));
     this.terminal.open(host);
-    host.addEventListener("paste", (event) => this.takePaste(event), { capture: true });
+    host.addEventListener("paste", (event) => this.takePaste(event, listener), { capture: true });
+    host.addEventListener("wheel", (event) => this.takeWheel(event, listener), { capture: true, passive: false });
+    this.terminal.attachCustomKeyEventHandler((event) => this.takeKey(event, listener));
+    this.terminal.onScroll(() => this.stayLive());
     this.terminal.onData((data) => isFocusReport(data) || listener.typed(data));
     this.terminal.onBinary((data) => listener.clicked(Uint8Array.from(data, (character) => character.charCodeAt(0))));
     this.terminal.onRender(() => listener.changed());
@@ -75,9 +80,9 @@ export class Screen implements Canvas {
     return this.terminal.modes.applicationCursorKeysMode;
   }
 
-  /** Hands text over as a paste: bracketed where the program asked for it. */
-  paste(text: string): void {
-    if (!this.terminal.options.disableStdin) this.terminal.paste(withoutPasteEnd(text));
+  /** What pasting a text sends, by the mode that the program asked for. */
+  paste(text: string): string {
+    return pasted(text, this.terminal.modes.bracketedPasteMode);
   }
 
   /** Takes typing. */
@@ -85,9 +90,9 @@ export class Screen implements Canvas {
     this.terminal.focus();
   }
 
-  /** Scrolls by lines, up where negative. */
-  scrollLines(lines: number): void {
-    this.terminal.scrollLines(lines);
+  /** Whether scrolling is for whoever looks, not for the program. */
+  get scrollsBack(): boolean {
+    return this.terminal.buffer.active.type === "normal" && this.terminal.modes.mouseTrackingMode === "none";
   }
 
   /** The size in cells. */
@@ -116,11 +121,40 @@ export class Screen implements Canvas {
   }
 
   /** The widget would bracket a paste without looking into it. */
-  private takePaste(event: ClipboardEvent): void {
+  private takePaste(event: ClipboardEvent, listener: ScreenListener): void {
     event.preventDefault();
     event.stopImmediatePropagation();
-    this.paste(event.clipboardData?.getData("text/plain") ?? "");
+    const text = event.clipboardData?.getData("text/plain") ?? "";
+    if (!this.terminal.options.disableStdin) listener.pasted(this.paste(text), [...text].length);
   }
+
+  /** The widget would look for scrollback of its own, which is not whole. */
+  private takeWheel(event: WheelEvent, listener: ScreenListener): void {
+    const isLive = event.target instanceof Node && (this.terminal.element?.contains(event.target) ?? false);
+    if (!isLive || !this.scrollsBack || event.ctrlKey) return;
+    event.stopPropagation();
+    this.wheeled += event.deltaMode === WheelEvent.DOM_DELTA_PIXEL ? event.deltaY / (this.fontSize * LINE_HEIGHT) : event.deltaY;
+    const lines = Math.trunc(this.wheeled);
+    this.wheeled -= lines;
+    listener.scrolled(lines);
+  }
+
+  /** Keys that scroll the widget scroll back instead. */
+  private takeKey(event: KeyboardEvent, listener: ScreenListener): boolean {
+    const pages = event.shiftKey && this.scrollsBack ? { PageUp: -1, PageDown: 1 }[event.key] : undefined;
+    if (pages === undefined) return true;
+    event.preventDefault();
+    if (event.type === "keydown") listener.scrolled(pages * (this.terminal.rows - 1));
+    return false;
+  }
+
+  /** A selection that is dragged beyond the top scrolls the widget by itself. */
+  private stayLive(): void {
+    const { viewportY, baseY } = this.terminal.buffer.active;
+    if (viewportY !== baseY) this.terminal.scrollToBottom();
+  }
+
+  private wheeled = 0;
 
   dispose(): void {
     this.stopTheme();
@@ -134,13 +168,4 @@ function openLink(uri: string, ask: boolean): void {
   if (protocol !== "https:" && protocol !== "http:") return;
   if (ask && !confirm(strings.terminal.openLink(uri))) return;
   window.open(uri, "_blank", "noopener,noreferrer");
-}
-
-/** A pasted end marker would end the bracket early, and what follows would be typed. */
-function withoutPasteEnd(text: string): string {
-  return text.replaceAll(/\x1b?\[201~/g, "");
-}
-
-function fontFamily(): string {
-  return getComputedStyle(document.documentElement).getPropertyValue("--mono").trim();
 }

@@ -1,5 +1,15 @@
-import { fontSize, type View } from "./fit";
+import type { Size } from "../protocol";
+import { fittingSize, fontSize, type View } from "./fit";
 import type { Screen } from "./screen";
+import { LINE_HEIGHT as LINE } from "./widget";
+
+/** What the stage tells. */
+export interface StageListener {
+  /** A finger scrolled by lines, up where negative, and the view is at its edge. */
+  scrolled(lines: number): void;
+  /** The letters or the space for them have changed. */
+  fitted(): void;
+}
 
 /** Lays a screen of a given size out in the space there is: font size, panning, and the cursor kept in view. */
 export class Stage {
@@ -11,11 +21,12 @@ export class Stage {
   constructor(
     private readonly scroller: HTMLElement,
     private readonly screen: Screen,
+    private readonly listener: StageListener,
   ) {
     const { signal } = this.listeners;
     this.observer.observe(scroller);
     scroller.addEventListener("scroll", () => (this.following = this.cursorIsVisible()), { signal, passive: true });
-    scrollByTouch(scroller, screen, signal);
+    scrollByTouch(scroller, screen, (lines) => listener.scrolled(lines), signal);
   }
 
   /** How the session is looked at. */
@@ -27,15 +38,29 @@ export class Stage {
 
   /** Chooses the font size; the on-screen keyboard is no reason for another one. */
   fit(): void {
-    const keyboard = Math.max(0, window.innerHeight - (window.visualViewport?.height ?? window.innerHeight));
-    const space = {
-      width: this.scroller.clientWidth - PADDING,
-      height: this.scroller.clientHeight + keyboard - PADDING,
-      ...this.screen.size,
-      ...cellAtOnePixel(getComputedStyle(this.scroller).getPropertyValue("--mono")),
-    };
+    const space = { ...this.space(), ...this.screen.size };
     if (space.width > 0) this.screen.fontSize = fontSize(this.chosen, space);
     this.keepCursor();
+    this.listener.fitted();
+  }
+
+  /** The size that a session would have to fit this screen, in letters of a good size. */
+  fittingSize(): Size {
+    return fittingSize(this.space());
+  }
+
+  /** Whether a wheel or finger that goes this way would move the view, not the lines in it. */
+  canPan(down: boolean): boolean {
+    return !isAtEdge(this.scroller, down);
+  }
+
+  private space(): { width: number; height: number; cellWidth: number; cellHeight: number } {
+    const keyboard = Math.max(0, window.innerHeight - (window.visualViewport?.height ?? window.innerHeight));
+    return {
+      width: this.scroller.clientWidth - PADDING,
+      height: this.scroller.clientHeight + keyboard - PADDING,
+      ...cellAtOnePixel(getComputedStyle(this.scroller).getPropertyValue("--mono")),
+    };
   }
 
   /** Moves the view to the cursor, unless a person has moved it away. */
@@ -84,26 +109,51 @@ export class Stage {
   }
 }
 
-/** A finger scrolls the view where it can, and the scrollback where the view is at its edge. */
-function scrollByTouch(scroller: HTMLElement, screen: Screen, signal: AbortSignal): void {
-  let last = 0;
+/** A finger scrolls the view where it can, and the lines where the view is at its edge; a flick runs out by itself. */
+function scrollByTouch(scroller: HTMLElement, screen: Screen, scrolled: (lines: number) => void, signal: AbortSignal): void {
+  let last = { y: 0, at: 0 };
   let left = 0;
-  const start = ({ touches }: TouchEvent): void => {
-    last = touches[0]?.clientY ?? 0;
-    left = 0;
-  };
-  const move = ({ touches }: TouchEvent): void => {
-    const y = touches[0]?.clientY ?? last;
-    left += last - y;
-    last = y;
-    const atEdge = left < 0 ? scroller.scrollTop <= 0 : scroller.scrollTop + scroller.clientHeight >= scroller.scrollHeight - 1;
+  let speed = 0;
+  const move = (pixels: number): void => {
+    left += pixels;
     const lines = Math.trunc(left / (screen.fontSize * LINE));
-    if (touches.length !== 1 || !atEdge || lines === 0) return;
-    screen.scrollLines(lines);
+    if (lines === 0 || !isAtEdge(scroller, lines > 0)) return;
+    scrolled(lines);
     left -= lines * screen.fontSize * LINE;
   };
+  const runOut = (): void => {
+    speed *= FRICTION;
+    if (Math.abs(speed) < SLOWEST || signal.aborted) return;
+    move(speed * FRAME);
+    requestAnimationFrame(runOut);
+  };
+  const touch = (event: TouchEvent, act: (y: number) => void): void => {
+    const [finger] = event.touches;
+    if (!finger || event.touches.length !== 1) speed = 0;
+    else act(finger.clientY);
+  };
+  const start = (event: TouchEvent): void =>
+    touch(event, (y) => {
+      [last, left, speed] = [{ y, at: event.timeStamp }, 0, 0];
+    });
+  const drag = (event: TouchEvent): void =>
+    touch(event, (y) => {
+      speed = (last.y - y) / Math.max(1, event.timeStamp - last.at);
+      const pixels = last.y - y;
+      last = { y, at: event.timeStamp };
+      move(pixels);
+    });
+  const end = (event: TouchEvent): void => {
+    // A finger that rested before it left does not flick.
+    if (event.timeStamp - last.at < RESTED && !matchMedia("(prefers-reduced-motion: reduce)").matches) runOut();
+  };
   scroller.addEventListener("touchstart", start, { signal, passive: true });
-  scroller.addEventListener("touchmove", move, { signal, passive: true });
+  scroller.addEventListener("touchmove", drag, { signal, passive: true });
+  scroller.addEventListener("touchend", end, { signal, passive: true });
+}
+
+function isAtEdge({ scrollTop, clientHeight, scrollHeight }: HTMLElement, down: boolean): boolean {
+  return down ? scrollTop + clientHeight >= scrollHeight - 1 : scrollTop <= 0;
 }
 
 /** The widget measures a cell in the same way: the letter W, ascent and descent of the font. */
@@ -115,9 +165,15 @@ function cellAtOnePixel(family: string): { cellWidth: number; cellHeight: number
   return { cellWidth: width / 100, cellHeight: ((fontBoundingBoxAscent + fontBoundingBoxDescent) / 100) * LINE };
 }
 
-/** The widget's line height. */
-const LINE = 1.15;
 /** Around the drawn area, both sides together. */
 const PADDING = 12;
 /** Columns kept in view ahead of the cursor. */
 const LOOK_AHEAD = 4;
+/** What of its speed a flick keeps from frame to frame. */
+const FRICTION = 0.95;
+/** Pixels per millisecond below which a flick stands. */
+const SLOWEST = 0.05;
+/** Milliseconds of a frame, as far as a flick cares. */
+const FRAME = 16;
+/** Milliseconds. */
+const RESTED = 60;

@@ -32,6 +32,26 @@ export const Whole = () => (
   </Line>
 );
 export const Readable = () => <Line>{<path d="m3 18 5-12 5 12M4.8 14h6.4M15 18l3-7.5 3 7.5M16 15.5h4" />}</Line>;
+export const People = () => (
+  <Line>
+    <circle cx="9" cy="8.5" r="3.2" />
+    <path d="M3 19c.4-3.4 2.8-5.3 6-5.3s5.6 1.9 6 5.3" />
+    <path d="M15.5 5.600a3.2 3.2 0 0 1 0 5.800M17.5 14.200c1.9.7 3.1 2.3 3.5 4.8" />
+  </Line>
+);
+export const More = () => (
+  <svg class="icon" viewBox="0 0 24 24" fill="currentColor" aria-hidden="true">
+    <circle cx="12" cy="5.5" r="1.7" />
+    <circle cx="12" cy="12" r="1.7" />
+    <circle cx="12" cy="18.5" r="1.7" />
+  </svg>
+);
+export const Frame = () => <Line>{<path d="M4 9V5.500A1.5 1.5 0 0 1 5.5 4H9M15 4h3.500A1.5 1.5 0 0 1 20 5.500V9M20 15v3.500a1.5 1.5 0 0 1-1.5 1.500H15M9 20H5.500A1.5 1.5 0 0 1 4 18.500V15" />}</Line>;
+export const Download = () => <Line>{<path d="M12 4v11M7 10.500l5 5 5-5M5 20h14" />}</Line>;
+export const Stop = () => <Line>{<rect x="6" y="6" width="12" height="12" rx="2" />}</Line>;
+export const Bin = () => <Line>{<path d="M4.5 7h15M9.5 7V4.500h5V7M6.5 7l.9 12.500h9.200L17.5 7M10 11v5M14 11v5" />}</Line>;
+export const Close = () => <Line>{<path d="m6.5 6.5 11 11M17.5 6.500l-11 11" />}</Line>;
+export const Down = () => <Line>{<path d="M12 5v14M6 13l6 6 6-6" />}</Line>;
 export const Send = () => <Line>{<path d="M12 19V5M5.5 11.5 12 5l6.5 6.5" />}</Line>;
 export const Arrow = ({ turn }: { turn: number }) => (
   <svg class="icon line" viewBox="0 0 24 24" aria-hidden="true" style={{ transform: `rotate(${turn}deg)` }}>

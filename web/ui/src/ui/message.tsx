@@ -30,8 +30,18 @@ export function Ended({ reason }: { reason: Exclude<EndReason, "finished"> }) {
   const command = COMMANDS[reason];
   return (
     <Message kind={reason} title={title} text={text} {...(command ? { command } : {})}>
+      {reason === "unreadable" && <ReloadButton />}
       {reason === "gone" || reason === "not_permitted" ? <HomeLink /> : null}
     </Message>
+  );
+}
+
+/** Loads the page again, which brings the daemon's own version of it. */
+export function ReloadButton() {
+  return (
+    <button type="button" class="button" onClick={() => location.reload()}>
+      {strings.terminal.reload}
+    </button>
   );
 }
 

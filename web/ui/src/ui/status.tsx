@@ -20,6 +20,7 @@ export function Status({ connection }: { connection: Connection }) {
 
 /** A state in words. */
 export function wordsOf(state: ConnectionState): string {
+  if ("why" in state && state.why && state.kind !== "offline") return strings.status[state.why];
   switch (state.kind) {
     case "connecting":
       return strings.status.connecting;

@@ -1,0 +1,48 @@
+import { signal } from "@preact/signals";
+import { deleteSession, recordingOf, Refused, stopSession } from "../api/client";
+import { lastDeleted } from "../home/list";
+import { device } from "../keys/access";
+import { navigate } from "../router";
+import { strings } from "../strings";
+
+/** Why the last action did not work, in words; null where it did, or was not tried. */
+export const failure = signal<string | null>(null);
+
+/** Hands the session's recording over as a file, read with the credential: no address with it is in the page. */
+export function download(session: string, name: string): Promise<void> {
+  return attempt(strings.terminal.download, async (token) => {
+    const address = URL.createObjectURL(await recordingOf(token, session));
+    const link = document.createElement("a");
+    link.href = address;
+    link.download = `${name === "" ? session : name}.cast`;
+    link.click();
+    // The browser has taken the file over by the time it comes to timers.
+    setTimeout(() => URL.revokeObjectURL(address), 1000);
+  });
+}
+
+/** Ends the session's program. */
+export function stop(session: string): Promise<void> {
+  return attempt(strings.terminal.stop, async (token) => void (await stopSession(token, session)));
+}
+
+/** Deletes the session and goes to the list, where that can be taken back. */
+export function remove(session: string, name: string): Promise<void> {
+  return attempt(strings.terminal.delete, async (token) => {
+    await deleteSession(token, session);
+    lastDeleted.value = { id: session, name };
+    navigate("/", "replace");
+  });
+}
+
+async function attempt(what: string, act: (token: string) => Promise<void>): Promise<void> {
+  failure.value = null;
+  const token = device.peek()?.token;
+  if (token === undefined) return;
+  try {
+    await act(token);
+  } catch (error) {
+    const why = error instanceof Refused ? `${error.problem.detail} ${error.problem.hint}`.trim() : strings.terminal.noAnswer;
+    failure.value = `${strings.terminal.failed(what)} ${why}`;
+  }
+}

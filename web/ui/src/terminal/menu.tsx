@@ -1,0 +1,81 @@
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { strings } from "../strings";
+import { Confirm } from "../ui/dialog";
+import { Bin, Download, Frame, More, Stop } from "../ui/icons";
+import { download, remove, stop } from "./actions";
+import type { Controls } from "./controls";
+
+interface MenuProps {
+  session: string;
+  name: string;
+  controls: Controls;
+  /** Whether this device may type and manage. */
+  writes: boolean;
+}
+
+/** What can be done with a session besides looking and typing. */
+export function Menu({ session, name, controls, writes }: MenuProps) {
+  const asks = useSignal<"stop" | "delete" | null>(null);
+  const { attachment } = controls;
+  const runs = attachment.exit.value === null;
+  const holds = attachment.claim.value?.holder === true;
+  return (
+    <>
+      <button type="button" class="square" popovertarget="actions" aria-label={strings.terminal.actions} title={strings.terminal.actions}>
+        <More />
+      </button>
+      <div id="actions" class="popover menu" popover="auto">
+        {writes && runs && (
+          <Item act={() => (holds ? attachment.yield() : controls.claim())} icon={<Frame />}>
+            {holds ? strings.terminal.yield : strings.terminal.claim}
+          </Item>
+        )}
+        <Item act={() => void download(session, name)} icon={<Download />}>
+          {strings.terminal.download}
+        </Item>
+        {writes && runs && (
+          <Item act={() => (asks.value = "stop")} icon={<Stop />} bad>
+            {strings.terminal.stop}
+          </Item>
+        )}
+        {writes && (
+          <Item act={() => (asks.value = "delete")} icon={<Bin />} bad>
+            {strings.terminal.delete}
+          </Item>
+        )}
+      </div>
+      {asks.value === "stop" && (
+        <Confirm
+          title={strings.terminal.stopTitle(name)}
+          text={strings.terminal.stopText}
+          action={strings.terminal.stop}
+          answer={(yes) => {
+            asks.value = null;
+            if (yes) void stop(session);
+          }}
+        />
+      )}
+      {asks.value === "delete" && (
+        <Confirm
+          title={strings.terminal.deleteTitle(name)}
+          text={strings.terminal.deleteText}
+          action={strings.terminal.delete}
+          answer={(yes) => {
+            asks.value = null;
+            if (yes) void remove(session, name);
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+function Item(props: { act: () => void; icon: ComponentChildren; bad?: boolean; children: ComponentChildren }) {
+  return (
+    <button type="button" class={props.bad ? "item bad" : "item"} popovertarget="actions" popovertargetaction="hide" onClick={props.act}>
+      {props.icon}
+      {props.children}
+    </button>
+  );
+}

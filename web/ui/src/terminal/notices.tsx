@@ -1,0 +1,61 @@
+import type { ComponentChildren } from "preact";
+import { strings } from "../strings";
+import { Close, Down } from "../ui/icons";
+import { failure } from "./actions";
+import type { Controls } from "./controls";
+
+/** What a person has to know now, over the lower end of the screen, so that nothing is laid out anew for it. */
+export function Notices({ controls, isLive }: { controls: Controls; isLive: boolean }) {
+  const { attachment, input, lookBack, tooMuch } = controls;
+  const claim = attachment.claim.value;
+  const waiting = input.unconfirmed.value;
+  const doubtful = attachment.inDoubt.value;
+  const looking = lookBack.looking.value;
+  return (
+    <div class="notices">
+      {looking === "back" && (
+        <button type="button" class="pill" onClick={() => controls.toLive()}>
+          <Down />
+          {strings.terminal.backToLive}
+        </button>
+      )}
+      {looking === "failed" && <Notice dismiss={() => (lookBack.looking.value = "live")}>{strings.terminal.readingFailed}</Notice>}
+      {claim?.taken_from && (
+        <Notice quiet dismiss={() => (attachment.claim.value = { ...claim, taken_from: false })} act={() => controls.claim()} action={strings.terminal.takeBack}>
+          {strings.terminal.taken(claim.by)}
+        </Notice>
+      )}
+      {failure.value !== null && <Notice dismiss={() => (failure.value = null)}>{failure.value}</Notice>}
+      {tooMuch.value && <Notice dismiss={() => (tooMuch.value = false)}>{strings.terminal.tooMuch}</Notice>}
+      {doubtful !== null && <Notice dismiss={() => (attachment.inDoubt.value = null)}>{strings.terminal.inDoubt(doubtful)}</Notice>}
+      {!isLive && waiting > 0 && <Notice quiet>{strings.terminal.waiting(waiting)}</Notice>}
+    </div>
+  );
+}
+
+interface NoticeProps {
+  children: ComponentChildren;
+  /** Whether it is for information only. */
+  quiet?: boolean;
+  dismiss?: () => void;
+  act?: () => void;
+  action?: string;
+}
+
+function Notice({ children, quiet = false, dismiss, act, action }: NoticeProps) {
+  return (
+    <div class={quiet ? "notice quiet-notice" : "notice"} role={quiet ? "status" : "alert"}>
+      <p>{children}</p>
+      {act && (
+        <button type="button" class="notice-action" onClick={act}>
+          {action}
+        </button>
+      )}
+      {dismiss && (
+        <button type="button" class="square" aria-label={strings.terminal.dismiss} onClick={dismiss}>
+          <Close />
+        </button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,74 @@
+import { Terminal } from "@xterm/xterm";
+import type { Size } from "../protocol";
+import type { Line } from "../protocol";
+import { drawLines } from "./lines";
+import { muteAnswers } from "./mute";
+import { daemonWidths } from "./widths";
+import { widgetOptions } from "./widget";
+import { onAppearanceChange, appearance } from "./theme";
+
+/** What the pane tells. */
+export interface PaneListener {
+  /** The view moved: lines above it, and lines below it. */
+  moved(above: number, below: number): void;
+  /** A person typed text. */
+  typed(text: string): void;
+}
+
+/** Lines that stand still, in a second widget that covers the live one cell for cell. */
+export class Pane {
+  private readonly element = document.createElement("div");
+  private readonly terminal: Terminal;
+  private readonly stopTheme: () => void;
+
+  constructor(host: HTMLElement, size: Size, fontSize: number, listener: PaneListener) {
+    this.element.className = "pane";
+    host.append(this.element);
+    this.terminal = new Terminal({ ...widgetOptions(), cols: size.columns, rows: size.rows, fontSize, cursorInactiveStyle: "none" });
+    muteAnswers(this.terminal.parser);
+    this.terminal.unicode.register(daemonWidths);
+    this.terminal.unicode.activeVersion = daemonWidths.version;
+    this.terminal.open(this.element);
+    this.terminal.onData((data) => listener.typed(data));
+    this.terminal.onScroll(() => this.tell(listener));
+    this.stopTheme = onAppearanceChange(() => (this.terminal.options = appearance()));
+  }
+
+  /** Shows lines, with `above` of them above the view; resolves once they are drawn. */
+  show(lines: readonly Line[], above: number): Promise<void> {
+    const { terminal } = this;
+    terminal.options.scrollback = lines.length;
+    return new Promise((resolve) =>
+      terminal.write(drawLines(lines, terminal.cols), () => {
+        terminal.scrollToLine(above);
+        resolve();
+      }),
+    );
+  }
+
+  /** Lines above the view. */
+  get above(): number {
+    return this.terminal.buffer.active.viewportY;
+  }
+
+  /** Scrolls by lines, up where negative. */
+  scroll(lines: number): void {
+    this.terminal.scrollLines(lines);
+  }
+
+  /** The font size in CSS pixels. */
+  set fontSize(pixels: number) {
+    if (this.terminal.options.fontSize !== pixels) this.terminal.options.fontSize = pixels;
+  }
+
+  dispose(): void {
+    this.stopTheme();
+    this.terminal.dispose();
+    this.element.remove();
+  }
+
+  private tell(listener: PaneListener): void {
+    const { viewportY, baseY } = this.terminal.buffer.active;
+    listener.moved(viewportY, baseY - viewportY);
+  }
+}
