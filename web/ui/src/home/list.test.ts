@@ -38,6 +38,25 @@ test("running ones come first, the newest on top, then those that ended last", (
   expect(ordered([DONE, OLD, LONG_DONE, NEW]).map(({ id }) => id)).toEqual(["new", "old", "done", "long_done"]);
 });
 
+test("what waits for a person comes first, and only while it runs", () => {
+  const asks = { ...OLD, id: "asks", attention: { state: "waiting" as const, since: "2026-01-02T06:00:00Z", message: "Deploy?" } };
+  const asked = { ...DONE, id: "asked", attention: asks.attention };
+  expect(ordered([NEW, asked, OLD, asks]).map(({ id }) => id)).toEqual(["asks", "new", "old", "asked"]);
+  expect(since(asks)).toBe(Date.parse("2026-01-02T06:00:00Z"));
+});
+
+test("working and idle in turn move no row", () => {
+  const busy = { ...OLD, attention: { state: "working" as const, since: "2026-02-01T00:00:00Z", message: null } };
+  expect(ordered([NEW, busy]).map(({ id }) => id)).toEqual(["new", "old"]);
+});
+
+test("a deleted session is not shown, and a restored one is again", () => {
+  const before = new Map([["old", OLD]]);
+  const deleted = applied(before, { kind: "session", session: { ...OLD, purge_at: "2026-02-01T00:00:00Z" } });
+  expect(deleted.size).toBe(0);
+  expect(applied(deleted, { kind: "session", session: OLD }).size).toBe(1);
+});
+
 test("output moves no row", () => {
   const busy = { ...OLD, last_output_at: "2026-02-01T00:00:00Z", end: 9000 };
   expect(ordered([NEW, busy]).map(({ id }) => id)).toEqual(["new", "old"]);

@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import { restoreSession } from "../api/client";
 import { isWaiting } from "../connection/machine";
 import { useConnection } from "../connection/use";
 import { device } from "../keys/access";
@@ -9,7 +10,7 @@ import { Command, Ended } from "../ui/message";
 import { Status } from "../ui/status";
 import { clockTime, startTicking } from "../ui/time";
 import type { Session } from "../protocol";
-import { followSessions, list, ordered } from "./list";
+import { followSessions, lastDeleted, list, ordered } from "./list";
 import { Row } from "./row";
 
 /** `/`: the sessions, live. */
@@ -32,6 +33,7 @@ export function Home() {
       <main>
         <h1 class="visually-hidden">{strings.sessions}</h1>
         {stale && isWaiting(state) && <p class="banner">{strings.home.stale(clockTime(state.since))}</p>}
+        {lastDeleted.value && <Restore deleted={lastDeleted.value} />}
         {list.value === null ? <Waiting unreachable={isWaiting(state)} /> : <List sessions={list.value} stale={stale} />}
       </main>
       {device.value && (
@@ -39,6 +41,25 @@ export function Home() {
           {strings.home.device}: <strong>{device.value.label}</strong> · {strings.home.roles[device.value.role]}
         </footer>
       )}
+    </div>
+  );
+}
+
+/** Takes the last deletion back, for as long as the list is looked at. */
+function Restore({ deleted: { id, name } }: { deleted: { id: string; name: string } }) {
+  const failed = useSignal(false);
+  useEffect(() => () => void (lastDeleted.value = null), []);
+  const restore = async (): Promise<void> => {
+    const token = device.peek()?.token;
+    if (token === undefined) return;
+    await restoreSession(token, id).then(() => (lastDeleted.value = null), () => (failed.value = true));
+  };
+  return (
+    <div class="banner offer" role="status">
+      <p>{failed.value ? strings.home.restoreFailed : strings.home.deleted(name)}</p>
+      <button type="button" onClick={() => void restore()}>
+        {strings.home.restore}
+      </button>
     </div>
   );
 }

@@ -3,7 +3,7 @@ import type { Session } from "../protocol";
 import { strings } from "../strings";
 import { Eye } from "../ui/icons";
 import { ago, tick } from "../ui/time";
-import { since } from "./list";
+import { since, waits } from "./list";
 
 /** One session of the list: a link to it. */
 export function Row({ session }: { session: Session }) {
@@ -26,19 +26,22 @@ export function Row({ session }: { session: Session }) {
             <span class="visually-hidden">{strings.home.viewers(looking)}</span>
           </span>
         )}
+        {session.note && <span class="session-note">{session.note.text}</span>}
+        {waits(session) && session.attention.message && <span class="session-message">{session.attention.message}</span>}
         <span class="session-line">{session.last_line.trim() || <em>{strings.home.noOutput}</em>}</span>
       </a>
     </li>
   );
 }
 
-function outcome(session: Session): "running" | "done" | "failed" {
+function outcome(session: Session): "waiting" | "running" | "done" | "failed" {
+  if (waits(session)) return "waiting";
   if (session.state === "running") return "running";
   return session.exit?.code === 0 ? "done" : "failed";
 }
 
-function stateWords({ state, exit }: Session): string {
-  if (state === "running") return strings.home.running;
+function stateWords({ state, exit, attention }: Session): string {
+  if (state === "running") return strings.home.attention[attention.state];
   if (state === "lost") return strings.home.lost;
   if (typeof exit?.code === "number") return strings.home.exitCode(exit.code);
   if (typeof exit?.signal === "number") return strings.home.signal(exit.signal);
