@@ -6,6 +6,7 @@ mod values;
 
 use std::{net::SocketAddr, path::Path, time::Duration};
 
+pub(crate) use keys::nearest;
 pub use layers::{Layers, Source};
 use pairing::Role;
 

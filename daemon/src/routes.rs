@@ -6,7 +6,10 @@ mod shutdown;
 mod status;
 
 use http::Method;
-use pairing::{Manage, View, marker::DaemonManage};
+use pairing::{
+    Manage, View, Write,
+    marker::{DaemonManage, Note},
+};
 use server::Routes;
 
 use crate::{
@@ -23,6 +26,36 @@ pub fn routes() -> Routes<App> {
         .route::<Manage, _, _>(Method::POST, "/v1/sessions", None, sessions::create)
         .route::<View, _, _>(Method::GET, "/v1/sessions/{id}", Some("id"), sessions::show)
         .route::<Manage, _, _>(Method::POST, "/v1/sessions/{id}/stop", Some("id"), sessions::stop)
+        .route::<Manage, _, _>(Method::PATCH, "/v1/sessions/{id}", Some("id"), sessions::change)
+        .route::<Manage, _, _>(Method::DELETE, "/v1/sessions/{id}", Some("id"), sessions::remove)
+        .route::<Manage, _, _>(
+            Method::POST,
+            "/v1/sessions/{id}/restore",
+            Some("id"),
+            sessions::restore,
+        )
+        .route::<Write, _, _>(
+            Method::POST,
+            "/v1/sessions/{id}/input",
+            Some("id"),
+            sessions::input,
+        )
+        .route::<Write, _, _>(Method::POST, "/v1/sessions/{id}/keys", Some("id"), sessions::keys)
+        .route::<Write, _, _>(Method::POST, "/v1/sessions/{id}/size", Some("id"), sessions::size)
+        .route::<Note, _, _>(Method::POST, "/v1/sessions/{id}/note", Some("id"), sessions::note)
+        .route::<View, _, _>(
+            Method::GET,
+            "/v1/sessions/{id}/output",
+            Some("id"),
+            sessions::output,
+        )
+        .route::<View, _, _>(
+            Method::GET,
+            "/v1/sessions/{id}/screen",
+            Some("id"),
+            sessions::screen,
+        )
+        .route::<View, _, _>(Method::GET, "/v1/sessions/{id}/wait", Some("id"), sessions::wait)
         .websocket::<View, AttachQuery, _, _>("/v1/sessions/{id}/attach", Some("id"), attach)
         .route::<View, _, _>(Method::GET, "/v1/events", None, events::events)
 }

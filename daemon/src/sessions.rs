@@ -1,13 +1,22 @@
 //! The sessions of this daemon: who may see and do what with them is said by permits alone.
 
+mod bounds;
+mod change;
 mod claim;
 mod create;
 mod error;
 mod handle;
+mod input;
+mod keys;
+mod look;
 mod name;
+mod paste;
 mod presence;
 mod publish;
 mod record;
+mod remove;
+mod typed;
+mod wait;
 
 use std::{
     collections::HashSet,
@@ -62,12 +71,20 @@ struct Shared {
     table: Mutex<Table>,
 }
 
+/// Who is there, by id and by name.
 #[derive(Default)]
 struct Table {
     /// In the order in which they were created.
     records: Vec<Arc<Record>>,
     /// Names of sessions that are being created.
     reserved: HashSet<String>,
+}
+
+impl Table {
+    /// Whether a live session has the name, or one that is being created.
+    fn is_taken(&self, name: &str) -> bool {
+        self.reserved.contains(name) || self.records.iter().any(|record| record.is_live_as(name))
+    }
 }
 
 impl Sessions {
@@ -83,12 +100,14 @@ impl Sessions {
         }
     }
 
-    /// The sessions that the permit covers, in the order in which they were created.
-    pub(crate) fn list(&self, permit: &Permit<View>) -> Vec<Session> {
+    /// The sessions that the permit covers, in the order in which they were created; those that were deleted only where they
+    /// are asked for too.
+    pub(crate) fn list(&self, permit: &Permit<View>, deleted: bool) -> Vec<Session> {
         let records = self.table().records.clone();
         records
             .iter()
             .filter(|record| permit.covers(&record.resource))
+            .filter(|record| deleted || !record.is_deleted())
             .map(|record| record.show())
             .collect()
     }
@@ -102,7 +121,7 @@ impl Sessions {
         let found = table.records.iter().find(|record| record.resource.as_str() == id);
         found
             .cloned()
-            .map(|record| Handle::new(record, self.shared.store.clone()))
+            .map(|record| Handle::new(record, self.clone()))
             .ok_or(SessionError::NotFound)
     }
 
@@ -129,7 +148,7 @@ impl Sessions {
             .records
             .iter()
             .filter(|record| record.is_running())
-            .map(|record| record.name.clone())
+            .map(|record| record.name())
             .collect()
     }
 
@@ -141,6 +160,9 @@ impl Sessions {
             .filter(|record| record.is_running())
             .map(|record| record.engine.stop());
         futures_util::future::join_all(stops).await;
+        for record in &records {
+            typed::flush_all(record, &self.shared.store).await;
+        }
     }
 
     /// Forgets the oldest exited sessions beyond what is kept.
@@ -159,6 +181,18 @@ impl Sessions {
                 .events
                 .publish(Event::SessionRemoved { id: id.to_string() });
         }
+    }
+
+    /// Forgets a session for good.
+    fn forget(&self, record: &Arc<Record>) {
+        self.table().records.retain(|other| !Arc::ptr_eq(other, record));
+        self.told_gone(record);
+    }
+
+    /// Tells who follows the events that the session is in no list any more.
+    fn told_gone(&self, record: &Record) {
+        let id = record.resource.to_string();
+        self.shared.events.publish(Event::SessionRemoved { id });
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {

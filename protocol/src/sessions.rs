@@ -4,7 +4,7 @@ mod views;
 mod wishes;
 
 pub use views::{Line, Output, OutputQuery, Screen, ScreenFormat, ScreenQuery, WaitQuery, Waited, WaitedFor};
-pub use wishes::{Input, Keys, NewNote, RemoveQuery, SessionChanges};
+pub use wishes::{Input, Keys, ListQuery, NewNote, RemoveQuery, SessionChanges};
 
 use std::collections::BTreeMap;
 

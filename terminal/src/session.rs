@@ -14,11 +14,12 @@ use crate::journal::{Journal, UnixMs};
 use crate::offset::Offset;
 use crate::process::{Exit, Program, Tree};
 use crate::pty;
-use crate::screen::{AlacrittyScreen, Screen, Snapshot};
+use crate::screen::{AlacrittyScreen, Screen, Signal, Snapshot};
 use crate::size::Size;
 use crate::spawn::{self, Command, SpawnError};
 
 mod draw;
+mod look;
 mod reader;
 mod run;
 mod writer;
@@ -110,6 +111,7 @@ impl Session {
             input,
             replies: Mutex::new(Vec::new()),
             replied: Notify::new(),
+            signals: Mutex::default(),
             tree,
         });
         tokio::spawn(draw::draw(Arc::clone(&shared)));
@@ -288,6 +290,8 @@ pub(crate) struct Shared {
     /// Answers of the screen to the program's queries, not yet written.
     replies: Mutex<Vec<u8>>,
     replied: Notify,
+    /// What the program said about itself, with the session's time, not yet taken.
+    signals: Mutex<Vec<(u64, Signal)>>,
     tree: Tree,
 }
 

@@ -177,6 +177,8 @@ fn concrete(route: &RouteInfo, session: &str) -> String {
     match route.path {
         // An endless answer where it is let in; with a number that is none, it ends at the query.
         "/v1/events" => "/v1/events?after=none".to_owned(),
+        // It would wait for the program's end; with a number that is none, it ends at the query too.
+        path if path.ends_with("/wait") => format!("{}?idle_ms=none", path.replace("{id}", session)),
         path if path.starts_with("/v1/sessions/") => path.replace("{id}", session),
         path if path.contains("/requests/") => path.replace("{id}", "req_0000000000000000"),
         path if path.contains("/offers/") => path.replace("{id}", "ofr_0000000000000000"),

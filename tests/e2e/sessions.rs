@@ -1,6 +1,11 @@
 //! `/v1/sessions` and below.
 
 mod attach;
+mod change;
 mod create;
 mod flood;
+mod input;
+mod look;
+mod remove;
 mod stop;
+mod wait;

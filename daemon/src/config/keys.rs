@@ -28,7 +28,7 @@ pub(super) const OTHER_VARIABLES: &[&str] =
     &["TRANSOM_DIR", "TRANSOM_SESSION", "TRANSOM_SOCKET", "TRANSOM_LOG"];
 
 /// The candidate that takes the fewest edits to become `word`.
-pub(super) fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> &'a str {
+pub(crate) fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> &'a str {
     candidates
         .min_by_key(|candidate| edits(word, candidate))
         .unwrap_or_default()

@@ -7,7 +7,10 @@ use protocol::sessions::{NewSession, Session};
 use server::peer::Peer;
 use terminal::{Command, Options, SessionId, Size, program_environment};
 
-use super::{SessionError, Sessions, name, publish, record::Record};
+use super::{
+    SessionError, Sessions, bounds, name, publish,
+    record::{Kept, Made, Record},
+};
 use crate::actor;
 
 impl Sessions {
@@ -27,6 +30,11 @@ impl Sessions {
         if let Some(cwd) = new.cwd.as_ref().filter(|cwd| !cwd.starts_with('/')) {
             return Err(SessionError::RelativeDirectory(cwd.clone()));
         }
+        if new.trusted && *permit.principal() != Principal::Owner {
+            return Err(SessionError::ForeignTrust);
+        }
+        bounds::program(&new)?;
+        bounds::labels(&new.labels)?;
         let reservation = self.reserve(new.name.as_deref(), &new.command)?;
         let id = SessionId::from_bytes(server::random::bytes());
         let resource: ResourceId = id.to_string().parse().map_err(|_| SessionError::NotFound)?;
@@ -50,15 +58,25 @@ impl Sessions {
                 return Err(error);
             }
         };
-        let identity = (resource, reservation.name.clone());
-        let record = Arc::new(Record::new(
-            identity,
-            (new.command, new.args, cwd),
-            new.labels,
-            engine,
-        ));
+        let made = Made {
+            command: new.command,
+            args: new.args,
+            cwd,
+            at: server::clock::timestamp(server::clock::now()),
+            parent: match permit.principal() {
+                Principal::Session(parent) => Some(parent.clone()),
+                _ => None,
+            },
+            trusted: new.trusted,
+        };
+        let kept = Kept {
+            name: reservation.name.clone(),
+            labels: new.labels,
+            ..Kept::default()
+        };
+        let record = Arc::new(Record::new(resource, made, kept, engine));
         record.touch(permit.principal().device_id());
-        tracing::info!(session = %record.resource, name = record.name, "created a session");
+        tracing::info!(session = %record.resource, name = reservation.name, "created a session");
         reservation.fulfil(&record);
         publish::spawn(self.clone(), &record);
         Ok(record.show())
@@ -111,20 +129,19 @@ impl Sessions {
     fn reserve(&self, wanted: Option<&str>, command: &str) -> Result<Reservation, SessionError> {
         let mut table = self.table();
         let running = table.records.iter().filter(|record| record.is_running());
-        let live: Vec<&str> = running.map(|record| record.name.as_str()).collect();
-        if live.len() + table.reserved.len() >= self.shared.settings.max {
-            return Err(SessionError::TooMany(live.len() + table.reserved.len()));
+        let live = running.count() + table.reserved.len();
+        if live >= self.shared.settings.max {
+            return Err(SessionError::TooMany(live));
         }
-        let is_taken = |name: &str| live.contains(&name) || table.reserved.contains(name);
         let name = match wanted {
             Some(wanted) => {
                 name::check(wanted)?;
-                if is_taken(wanted) {
+                if table.is_taken(wanted) {
                     return Err(SessionError::NameTaken(wanted.to_owned()));
                 }
                 wanted.to_owned()
             }
-            None => name::for_command(command, is_taken),
+            None => name::for_command(command, |name| table.is_taken(name)),
         };
         table.reserved.insert(name.clone());
         drop(table);

@@ -1,10 +1,12 @@
 //! Why something was not done with a session, and what the wire says of it.
 
+use std::time::Duration;
+
 use axum::response::{IntoResponse, Response};
 use protocol::Problem;
 use terminal::SpawnError;
 
-use super::name::MalformedName;
+use super::{keys::UnknownKey, name::MalformedName};
 
 /// Why something was not done with a session. What `Display` says is the `detail` of the answer.
 #[derive(Debug, thiserror::Error)]
@@ -27,6 +29,58 @@ pub(crate) enum SessionError {
     /// The directory is relative, and nobody can say to what.
     #[error("the directory `{0}` is not an absolute path")]
     RelativeDirectory(String),
+    /// Somebody else than the owner wants a session whose programs are the owner.
+    #[error("a trusted session can be made by the owner only")]
+    ForeignTrust,
+    /// More of something than we remember or read.
+    #[error("{given} {what} are too many: at most {most} are taken")]
+    TooLarge {
+        /// What is counted.
+        what: &'static str,
+        /// How many were given.
+        given: usize,
+        /// How many may be.
+        most: usize,
+    },
+    /// A label has no name, or control characters.
+    #[error("`{0}` cannot be a label")]
+    MalformedLabel(String),
+    /// A note is long or has control characters; it has so many bytes.
+    #[error("a note is one line of at most 100 bytes, and this has {0}")]
+    MalformedNote(usize),
+    /// Neither text nor bytes, or both.
+    #[error("exactly one of `text` and `data` is typed")]
+    AmbiguousInput,
+    /// A key that is none.
+    #[error(transparent)]
+    UnknownKey(#[from] UnknownKey),
+    /// There is no program to be typed to.
+    #[error("the session's program has ended")]
+    ProgramEnded,
+    /// The program takes no input, and there is no more room for it.
+    #[error("the program takes no input; a part of this may have reached it")]
+    InputStuck,
+    /// The regular expression is none, or too large.
+    #[error("the text is not a regular expression: {0}")]
+    MalformedPattern(String),
+    /// A wait is longer than waits are.
+    #[error("a wait lasts an hour at most")]
+    WaitTooLong,
+    /// Nothing of what was waited for came true.
+    #[error("nothing came of it within {} ms", .0.as_millis())]
+    TimedOut(Duration),
+    /// The daemon ends, and with it the wait.
+    #[error("the daemon ends")]
+    Ending,
+    /// The shell does not mark its commands.
+    #[error("this session's shell has marked no command")]
+    NoMarks,
+    /// The session was deleted, and can be restored.
+    #[error("the session `{0}` was deleted")]
+    Deleted(String),
+    /// The session was not deleted.
+    #[error("the session was not deleted")]
+    NotDeleted,
     /// The program was not started.
     #[error(transparent)]
     Spawn(#[from] SpawnError),
@@ -69,6 +123,37 @@ impl SessionError {
                 "leave `env` out: the session gets the daemon's",
             ),
             Self::RelativeDirectory(_) => (400, "relative_directory", "name the directory from `/` on"),
+            Self::ForeignTrust => (403, "foreign_trust", "leave `trusted` out"),
+            Self::TooLarge { .. } => (400, "too_large", "send less"),
+            Self::MalformedLabel(_) => (
+                400,
+                "malformed_label",
+                "give each label a name, and use no control characters",
+            ),
+            Self::MalformedNote(_) => (400, "malformed_note", "shorten it"),
+            Self::AmbiguousInput => (400, "ambiguous_input", "send `text`, or `data` in base64url"),
+            Self::UnknownKey(_) => (
+                400,
+                "unknown_key",
+                "keys are called like C-c, M-x, S-Tab, Up, F5, Enter, or are one character",
+            ),
+            Self::ProgramEnded => (409, "program_ended", "start another session"),
+            Self::InputStuck => (409, "input_stuck", "wait until the program reads, or stop it"),
+            Self::MalformedPattern(_) => (
+                400,
+                "malformed_pattern",
+                "the syntax is that of Rust's regex: no look-around, no back-references",
+            ),
+            Self::WaitTooLong => (400, "wait_too_long", "wait again when it is over"),
+            Self::TimedOut(_) => (504, "timed_out", "wait longer, or look at its screen"),
+            Self::Ending => (503, "ending", "ask again when the daemon is back"),
+            Self::NoMarks => (
+                409,
+                "no_marks",
+                "put what `transom shell-init` prints into the shell's start file",
+            ),
+            Self::Deleted(_) => (410, "session_deleted", "`transom restore` brings it back"),
+            Self::NotDeleted => (409, "not_deleted", "there is nothing to restore"),
             Self::Spawn(error) => of_spawn(error),
             Self::Ended => (401, "authentication_ended", "ask again"),
             Self::StoreFailed => (

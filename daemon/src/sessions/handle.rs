@@ -4,22 +4,22 @@ use std::sync::Arc;
 
 use pairing::{DeviceId, Manage, Permit, PermitScope, View, Write};
 use protocol::sessions::Session;
-use server::{audit::AuditRow, peer::Peer, store::Store};
+use server::{audit::AuditRow, peer::Peer};
 use terminal::{Attachment, Gate, Mode, Start, Writer};
 
-use super::{Claim, Claimant, Presence, SessionError, record::Record};
+use super::{Claim, Claimant, Presence, SessionError, Sessions, record::Record};
 use crate::actor;
 
 /// One session, found by its id.
 #[derive(Clone)]
 pub(crate) struct Handle {
-    record: Arc<Record>,
-    store: Store,
+    pub(super) record: Arc<Record>,
+    pub(super) sessions: Sessions,
 }
 
 impl Handle {
-    pub(super) fn new(record: Arc<Record>, store: Store) -> Self {
-        Self { record, store }
+    pub(super) fn new(record: Arc<Record>, sessions: Sessions) -> Self {
+        Self { record, sessions }
     }
 
     /// The session's id.
@@ -43,20 +43,20 @@ impl Handle {
         mode: Mode,
         start: Start,
     ) -> Result<Attachment, SessionError> {
-        self.covered_by(permit)?;
+        self.at_hand(permit)?;
         Ok(self.record.engine.attach(mode, start))
     }
 
     /// Says that an attachment is there, until the guard is dropped.
     pub(crate) fn enter(&self, permit: &Permit<View>, writes: bool) -> Result<Presence, SessionError> {
-        self.covered_by(permit)?;
+        self.at_hand(permit)?;
         Ok(Presence::enter(self.record.clone(), writes))
     }
 
     /// Types. The permit is asked again directly before each write into the terminal, and a revocation waits for a write
     /// that has begun: what a revoked writer left in a queue never reaches the program.
     pub(crate) fn writer(&self, permit: Permit<Write>) -> Result<Writer, SessionError> {
-        self.covered_by(&permit)?;
+        self.at_hand(&permit)?;
         Ok(self.record.engine.writer(Arc::new(PermitGate(permit))))
     }
 
@@ -67,7 +67,7 @@ impl Handle {
 
     /// Takes part in the claim for the session's size.
     pub(crate) fn claimant(&self, permit: &Permit<Write>) -> Result<Claimant, SessionError> {
-        self.covered_by(permit)?;
+        self.at_hand(permit)?;
         Ok(self
             .record
             .claim
@@ -84,9 +84,9 @@ impl Handle {
     /// # Errors
     /// [`SessionError::Ended`] where the permit ended before anything was done.
     pub(crate) async fn stop(&self, permit: &Permit<Manage>, peer: &Peer) -> Result<Session, SessionError> {
-        self.covered_by(permit)?;
+        self.at_hand(permit)?;
         let row = actor::row(permit.principal(), peer, "session_stopped", self.id());
-        if let Err(error) = self.store.append_audit(row).await {
+        if let Err(error) = self.sessions.shared.store.append_audit(row).await {
             // A program that fills the disk must not be safe because of it: like a revocation, the end of a program goes on.
             tracing::error!(session = self.id(), %error, "a stop could not be written to the audit trail");
         }
@@ -101,13 +101,24 @@ impl Handle {
 
     /// Commits an audit row about this session.
     pub(crate) async fn audit(&self, row: AuditRow) -> Result<(), SessionError> {
-        self.store
+        self.sessions
+            .shared
+            .store
             .append_audit(row)
             .await
             .map_err(|_| SessionError::StoreFailed)
     }
 
-    fn covered_by<S: PermitScope>(&self, permit: &Permit<S>) -> Result<(), SessionError> {
+    /// Like [`Self::covered_by`], for what is not done with a session that was deleted.
+    pub(super) fn at_hand<S: PermitScope>(&self, permit: &Permit<S>) -> Result<(), SessionError> {
+        self.covered_by(permit)?;
+        if self.record.is_deleted() {
+            return Err(SessionError::Deleted(self.record.name()));
+        }
+        Ok(())
+    }
+
+    pub(super) fn covered_by<S: PermitScope>(&self, permit: &Permit<S>) -> Result<(), SessionError> {
         if permit.covers(&self.record.resource) {
             Ok(())
         } else {
@@ -117,7 +128,7 @@ impl Handle {
 }
 
 /// A permit as the terminal asks for it: held while one write runs.
-struct PermitGate(Permit<Write>);
+pub(super) struct PermitGate(pub(super) Permit<Write>);
 
 impl Gate for PermitGate {
     fn pass(&self, write: &mut dyn FnMut()) -> bool {

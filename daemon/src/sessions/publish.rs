@@ -6,7 +6,7 @@ use std::{
 };
 
 use protocol::events::Event;
-use tokio::sync::watch;
+use tokio::{sync::watch, time::sleep};
 
 use super::{Sessions, presence::Counts, record::Record};
 use crate::events::Events;
@@ -19,6 +19,7 @@ pub(super) fn spawn(sessions: Sessions, record: &Arc<Record>) {
         changes: record.engine.changes(),
         state: record.engine.state(),
         presence: record.presence.subscribe(),
+        revised: record.revised.subscribe(),
         record: Arc::downgrade(record),
     };
     follower.publish();
@@ -35,16 +36,20 @@ struct Follower {
     changes: terminal::Changes,
     state: watch::Receiver<terminal::SessionState>,
     presence: watch::Receiver<Counts>,
+    revised: watch::Receiver<()>,
     record: Weak<Record>,
 }
 
 impl Follower {
     async fn until_exit(&mut self) {
         while self.state.borrow_and_update().exit().is_none() {
+            let due = self.due();
             tokio::select! {
                 () = self.changes.changed() => {}
                 _ = self.presence.changed() => {}
+                _ = self.revised.changed() => {}
                 changed = self.state.changed() => if changed.is_err() { return },
+                () = passed(due) => {}
             }
             if self.state.borrow().exit().is_none() {
                 tokio::select! {
@@ -53,24 +58,49 @@ impl Follower {
                 }
             }
             self.publish();
-            tokio::time::sleep(PAUSE).await;
+            sleep(PAUSE).await;
         }
         self.publish();
     }
 
-    /// Ends when the record is gone, and its sender of counts with it.
+    /// Ends when the record is gone, and its senders with it.
     async fn after_exit(&mut self) {
-        while self.presence.changed().await.is_ok() {
+        loop {
+            let due = self.due();
+            let changed = tokio::select! {
+                changed = self.presence.changed() => changed,
+                changed = self.revised.changed() => changed,
+                () = passed(due) => Ok(()),
+            };
+            if changed.is_err() {
+                return;
+            }
             self.publish();
         }
     }
 
+    /// When the session will look different although nothing happens to it.
+    fn due(&self) -> Option<Duration> {
+        self.record.upgrade()?.due()
+    }
+
     fn publish(&self) {
-        if let Some(record) = self.record.upgrade() {
+        // Who deleted it told everybody that it is gone.
+        if let Some(record) = self.record.upgrade()
+            && !record.is_deleted()
+        {
             self.events.publish(Event::Session {
                 session: record.show(),
             });
         }
+    }
+}
+
+async fn passed(due: Option<Duration>) {
+    match due {
+        // Shortly after, so that the wall clock says so too.
+        Some(due) => sleep(due + Duration::from_millis(1)).await,
+        None => std::future::pending().await,
     }
 }
 

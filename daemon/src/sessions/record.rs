@@ -3,54 +3,66 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use pairing::{DeviceId, ResourceId};
 use protocol::{
     Timestamp,
-    sessions::{self, Attention, AttentionState, Session, SessionState},
+    sessions::{self, Attention, AttentionState, Note, Session, SessionState},
 };
 use tokio::sync::watch;
 
-use super::{claim::Claim, presence::Counts};
+use super::{claim::Claim, presence::Counts, typed::Typed};
 
 /// One session: its engine, and what only the daemon knows.
 pub(super) struct Record {
     pub(super) resource: ResourceId,
-    pub(super) name: String,
-    pub(super) command: String,
-    pub(super) args: Vec<String>,
-    pub(super) cwd: String,
-    pub(super) labels: BTreeMap<String, String>,
-    pub(super) created_at: Timestamp,
+    pub(super) made: Made,
     pub(super) engine: terminal::Session,
     pub(super) claim: Claim,
     pub(super) presence: watch::Sender<Counts>,
+    /// Input that came by requests.
+    pub(super) typed: Typed,
+    kept: Mutex<Kept>,
+    /// Wakes who shows it, after a change of `kept`.
+    pub(super) revised: watch::Sender<()>,
+}
+
+/// What was fixed when it was made.
+#[derive(Clone, Debug)]
+pub(super) struct Made {
+    pub(super) command: String,
+    pub(super) args: Vec<String>,
+    pub(super) cwd: String,
+    pub(super) at: Timestamp,
+    pub(super) parent: Option<ResourceId>,
+    pub(super) trusted: bool,
+}
+
+/// What may be changed.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Kept {
+    pub(super) name: String,
+    pub(super) labels: BTreeMap<String, String>,
+    pub(super) note: Option<Note>,
+    /// When it is forgotten, if it was deleted; frozen at the deletion.
+    pub(super) purge_at: Option<Timestamp>,
     /// Devices that created it or typed into it.
-    touched: Mutex<BTreeSet<DeviceId>>,
+    pub(super) touched: BTreeSet<DeviceId>,
 }
 
 impl Record {
-    pub(super) fn new(
-        identity: (ResourceId, String),
-        what: (String, Vec<String>, String),
-        labels: BTreeMap<String, String>,
-        engine: terminal::Session,
-    ) -> Self {
-        let (resource, name) = identity;
-        let (command, args, cwd) = what;
+    pub(super) fn new(resource: ResourceId, made: Made, kept: Kept, engine: terminal::Session) -> Self {
         Self {
             resource,
-            name,
-            command,
-            args,
-            cwd,
-            labels,
-            created_at: server::clock::timestamp(server::clock::now()),
+            made,
             engine,
             claim: Claim::default(),
             presence: watch::Sender::default(),
-            touched: Mutex::default(),
+            typed: Typed::default(),
+            kept: Mutex::new(kept),
+            revised: watch::Sender::default(),
         }
     }
 
@@ -58,15 +70,39 @@ impl Record {
         self.engine.state().borrow().exit().is_none()
     }
 
+    pub(super) fn is_deleted(&self) -> bool {
+        self.kept().purge_at.is_some()
+    }
+
+    pub(super) fn name(&self) -> String {
+        self.kept().name.clone()
+    }
+
+    /// Whether its program runs under this name.
+    pub(super) fn is_live_as(&self, name: &str) -> bool {
+        self.is_running() && self.kept().name == name
+    }
+
     /// Notes that a device created it or typed into it.
     pub(super) fn touch(&self, device: Option<DeviceId>) {
         if let Some(device) = device {
-            self.touched().insert(device);
+            self.kept().touched.insert(device);
         }
     }
 
     pub(super) fn is_touched_by(&self, device: DeviceId) -> bool {
-        self.touched().contains(&device)
+        self.kept().touched.contains(&device)
+    }
+
+    /// Changes what may be changed, and wakes who shows it.
+    pub(super) fn revise<T>(&self, change: impl FnOnce(&mut Kept) -> T) -> T {
+        let changed = change(&mut self.kept());
+        self.revised.send_replace(());
+        changed
+    }
+
+    pub(super) fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The session as the wire shows it, as of now.
@@ -75,19 +111,21 @@ impl Record {
         let exit = self.engine.state().borrow().exit();
         let title = self.engine.title();
         let Counts { viewers, writers } = *self.presence.borrow();
+        let kept = self.kept().clone();
+        let now = server::clock::timestamp(server::clock::now());
         Session {
             id: self.resource.to_string(),
-            name: self.name.clone(),
-            command: self.command.clone(),
-            args: self.args.clone(),
-            cwd: self.cwd.clone(),
+            name: kept.name,
+            command: self.made.command.clone(),
+            args: self.made.args.clone(),
+            cwd: self.made.cwd.clone(),
             state: if exit.is_some() {
                 SessionState::Exited
             } else {
                 SessionState::Running
             },
             exit: exit.map(wire_exit),
-            created_at: self.created_at,
+            created_at: self.made.at,
             ended_at: exit.and_then(|exit| self.moment(exit.duration_ms)),
             last_output_at: self.engine.last_output_ms().and_then(|ms| self.moment(ms)),
             size: wire_size(self.engine.size()),
@@ -96,27 +134,32 @@ impl Record {
             last_line: self.engine.last_line(),
             viewers,
             writers,
-            labels: self.labels.clone(),
+            labels: kept.labels,
             attention: Attention {
                 state: AttentionState::Unknown,
-                since: self.created_at,
+                since: self.made.at,
                 message: None,
             },
-            note: None,
-            parent: None,
-            trusted: false,
-            purge_at: None,
+            note: kept
+                .note
+                .filter(|note| note.expires_at.is_none_or(|expires| now < expires)),
+            parent: self.made.parent.as_ref().map(ToString::to_string),
+            trusted: self.made.trusted,
+            purge_at: kept.purge_at,
         }
+    }
+
+    /// How long until it looks different although nothing happens to it.
+    pub(super) fn due(&self) -> Option<Duration> {
+        let expires = self.kept().note.as_ref()?.expires_at?;
+        let left = expires.duration_since(server::clock::timestamp(server::clock::now()));
+        left.try_into().ok().filter(|left| *left > Duration::ZERO)
     }
 
     /// The wall clock so many milliseconds after the session began.
     fn moment(&self, ms: u64) -> Option<Timestamp> {
         let ms = i64::try_from(ms).ok()?;
-        Timestamp::from_millisecond(self.created_at.as_millisecond().checked_add(ms)?).ok()
-    }
-
-    fn touched(&self) -> MutexGuard<'_, BTreeSet<DeviceId>> {
-        self.touched.lock().unwrap_or_else(PoisonError::into_inner)
+        Timestamp::from_millisecond(self.made.at.as_millisecond().checked_add(ms)?).ok()
     }
 }
 

@@ -59,7 +59,11 @@ async fn who_was_revoked_on_the_way_starts_nothing() {
     let refused = create(&sessions, &permit).await;
     assert!(matches!(refused, Err(SessionError::Ended)), "{refused:?}");
     let owner = Authenticated::new(Principal::Owner, Standing::new());
-    assert!(sessions.list(&owner.permit::<View>(None).unwrap()).is_empty());
+    assert!(
+        sessions
+            .list(&owner.permit::<View>(None).unwrap(), false)
+            .is_empty()
+    );
 }
 
 #[tokio::test]

@@ -92,7 +92,7 @@ impl ClientMessage {
                 visible,
                 at_live_edge,
             } => {
-                let bits = u8::from(*visible) * VISIBLE | u8::from(*at_live_edge) * AT_LIVE_EDGE;
+                let bits = (u8::from(*visible) * VISIBLE) | (u8::from(*at_live_edge) * AT_LIVE_EDGE);
                 tagged(VISIBILITY, &[&[bits]])
             }
         }

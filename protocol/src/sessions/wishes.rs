@@ -6,6 +6,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::Bytes64;
 
+/// The query of `GET /v1/sessions`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ListQuery {
+    /// Whether those that were deleted, and can be restored, are listed too.
+    #[serde(default)]
+    pub deleted: bool,
+}
+
 /// `POST /v1/sessions/{id}/input`: exactly one of `text` and `data`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
-use super::{SessionState, Shared, lock};
+use super::{SessionState, Shared, lock, look};
 use crate::attachment::Drawn;
 use crate::journal::Read;
 use crate::offset::Offset;
@@ -95,6 +95,7 @@ fn record(shared: &Shared, change: impl FnOnce(&mut dyn Screen), advance: impl F
     }
     let replies = screen.take_replies();
     let pending = screen.pending();
+    look::keep(shared, screen.take_signals());
     shared.drawn.send_modify(|drawn| {
         advance(drawn);
         drawn.ground = drawn.seen.minus(pending);

@@ -1,13 +1,14 @@
-//! `GET /v1/sessions`
+//! `GET /v1/sessions?deleted=`
 
 use axum::Json;
 use pairing::View;
-use protocol::sessions::Session;
-use server::{App, Permitted};
+use protocol::sessions::{ListQuery, Session};
+use server::{App, Permitted, extract::Query};
 
 pub(crate) async fn list(
     App(app): App<crate::app::App>,
     Permitted(permit): Permitted<View>,
+    Query(query): Query<ListQuery>,
 ) -> Json<Vec<Session>> {
-    Json(app.sessions.list(&permit))
+    Json(app.sessions.list(&permit, query.deleted))
 }

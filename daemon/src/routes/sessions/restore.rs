@@ -1,0 +1,17 @@
+//! `POST /v1/sessions/{id}/restore`
+
+use axum::Json;
+use pairing::Manage;
+use protocol::sessions::Session;
+use server::{App, Peer, Permitted, extract::Path};
+
+use crate::sessions::SessionError;
+
+pub(crate) async fn restore(
+    App(app): App<crate::app::App>,
+    Permitted(permit): Permitted<Manage>,
+    peer: Peer,
+    Path(id): Path<String>,
+) -> Result<Json<Session>, SessionError> {
+    app.sessions.find(&id)?.restore(&permit, &peer).await.map(Json)
+}

@@ -1,0 +1,79 @@
+//! Deleting a session: first so that it can be restored, then for good.
+
+use jiff::SignedDuration;
+use pairing::{Manage, Permit};
+use protocol::sessions::Session;
+use server::peer::Peer;
+
+use super::{Handle, SessionError};
+use crate::actor;
+
+impl Handle {
+    /// Deletes the session: its program is stopped first, as nothing brings that back. It can be restored for 24 hours, by a
+    /// deadline that is fixed now; with `purge` it is forgotten at once.
+    ///
+    /// # Errors
+    /// [`SessionError`], with the session still there; its program may have been stopped.
+    pub(crate) async fn remove(
+        &self,
+        permit: &Permit<Manage>,
+        peer: &Peer,
+        purge: bool,
+    ) -> Result<Session, SessionError> {
+        self.covered_by(permit)?;
+        let action = if purge {
+            "session_purged"
+        } else {
+            "session_deleted"
+        };
+        let row = actor::row(permit.principal(), peer, action, self.id());
+        if let Err(error) = self.audit(row).await {
+            // A full disk must not keep anybody from making room.
+            tracing::error!(session = self.id(), %error, "a deletion could not be written to the audit trail");
+        }
+        if !permit.is_current() {
+            return Err(SessionError::Ended);
+        }
+        if self.record.is_running() {
+            self.record.engine.stop().await;
+        }
+        let now = server::clock::timestamp(server::clock::now());
+        if purge {
+            let mut last = self.record.show();
+            last.purge_at = Some(now);
+            self.sessions.forget(&self.record);
+            return Ok(last);
+        }
+        let deadline = now.checked_add(KEPT_AFTER_DELETION).unwrap_or(now);
+        // Deleting it again does not give it more time.
+        self.record
+            .revise(|kept| kept.purge_at.get_or_insert(deadline).to_owned());
+        self.sessions.told_gone(&self.record);
+        Ok(self.record.show())
+    }
+
+    /// Takes a deletion back: output, screen and record are there again, and the program is not.
+    ///
+    /// # Errors
+    /// [`SessionError::NotDeleted`] where there is nothing to take back.
+    pub(crate) async fn restore(
+        &self,
+        permit: &Permit<Manage>,
+        peer: &Peer,
+    ) -> Result<Session, SessionError> {
+        self.covered_by(permit)?;
+        if !self.record.is_deleted() {
+            return Err(SessionError::NotDeleted);
+        }
+        let row = actor::row(permit.principal(), peer, "session_restored", self.id());
+        self.audit(row).await?;
+        let _hold = permit.hold().ok_or(SessionError::Ended)?;
+        self.record
+            .revise(|kept| kept.purge_at.take())
+            .ok_or(SessionError::NotDeleted)?;
+        Ok(self.record.show())
+    }
+}
+
+/// How long a deletion can be taken back (sessions.md section 5).
+const KEPT_AFTER_DELETION: SignedDuration = SignedDuration::from_hours(24);
