@@ -166,6 +166,7 @@ const RANKS: &[(&str, u8)] = &[
     ("cli", 4),
     ("harness", 5),
     ("xtask", 5),
+    ("benches", 6),
     ("e2e", 6),
 ];
 

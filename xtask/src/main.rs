@@ -1,5 +1,6 @@
 //! `cargo xtask`: set-up and checks, nothing that the product needs at run time.
 
+mod bench;
 mod generate;
 mod steps;
 mod suite;
@@ -17,6 +18,7 @@ fn main() -> ExitCode {
         Task::Test { only } => suite::run(&only),
         Task::Web => web::build(),
         Task::Gen { check } => generate::run(check),
+        Task::Bench(bench) => bench::run(&bench),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -57,4 +59,6 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
+    /// Measure the release binary, each figure beside the least code that does the same.
+    Bench(bench::Bench),
 }

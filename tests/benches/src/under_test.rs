@@ -1,0 +1,197 @@
+//! The daemon under test, as its clients meet it.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use harness::{Answer, DaemonOptions, Device, TestDaemon};
+use pairing::Role;
+use protocol::{
+    attach::Mode,
+    sessions::{NewSession, Session},
+};
+use rustix::process::Signal;
+use tokio::runtime::Runtime;
+
+use crate::{
+    client::{Client, Wire},
+    kernel::{self, Memory},
+};
+
+/// A daemon with one paired device. Dropping it kills it and all that its sessions run.
+pub(crate) struct UnderTest {
+    daemon: TestDaemon,
+    device: Device,
+    // Last, since the daemon's child belongs to it.
+    runtime: Runtime,
+}
+
+/// The processes whose costs are the daemon's.
+pub(crate) struct Processes {
+    pub(crate) daemon: u32,
+    /// The keeper, where this build has one and it runs.
+    pub(crate) keeper: Option<u32>,
+    /// One per session.
+    pub(crate) reapers: Vec<u32>,
+}
+
+impl UnderTest {
+    /// A daemon that takes as many connections as a figure needs.
+    pub(crate) fn start() -> Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let (daemon, device) = runtime.block_on(async {
+            let daemon = TestDaemon::start_with(options()).await;
+            let device = daemon.device(Role::Operator).await;
+            (daemon, device)
+        });
+        Ok(Self {
+            runtime,
+            daemon,
+            device,
+        })
+    }
+
+    /// Starts a program.
+    pub(crate) fn session(&self, words: &[String]) -> Result<String> {
+        let (command, arguments) = words.split_first().context("a program has a name")?;
+        let wish = NewSession {
+            command: command.clone(),
+            args: arguments.to_vec(),
+            ..NewSession::default()
+        };
+        let made = self
+            .runtime
+            .block_on(self.daemon.owner().post("/v1/sessions", &wish));
+        Ok(made.ok::<Session>().id)
+    }
+
+    /// Follows a session.
+    pub(crate) fn attach(&self, wire: Wire, session: &str, mode: Mode) -> Result<Client> {
+        self.attach_from(wire, session, mode, "screen")
+    }
+
+    /// Follows a session from an offset, or from its screen.
+    pub(crate) fn attach_from(&self, wire: Wire, session: &str, mode: Mode, from: &str) -> Result<Client> {
+        let mode = serde_json::to_value(mode)?;
+        let mode = mode.as_str().context("a mode is a string")?;
+        let path = format!("/v1/sessions/{session}/attach?mode={mode}&from={from}");
+        match wire {
+            Wire::Unix => Client::unix(&self.daemon.ready().socket, &path),
+            Wire::Tls => Client::tls(
+                self.daemon.address(),
+                self.daemon.pin(),
+                &path,
+                self.device.token(),
+            ),
+        }
+    }
+
+    /// Ends a session's program and all it started.
+    pub(crate) fn stop(&self, session: &str) {
+        let path = format!("/v1/sessions/{session}/stop");
+        self.runtime
+            .block_on(self.daemon.owner().post(&path, &serde_json::json!({})));
+    }
+
+    /// Reads a resource as the owner.
+    pub(crate) fn get(&self, path: &str) -> Answer {
+        self.runtime.block_on(self.daemon.owner().get(path))
+    }
+
+    /// Where a session's output ends now.
+    pub(crate) fn end(&self, session: &str) -> u64 {
+        self.runtime.block_on(self.daemon.owner().session(session)).end
+    }
+
+    /// Kills the daemon with SIGKILL and waits until it is gone.
+    pub(crate) fn kill(&mut self) {
+        self.daemon.signal(Signal::KILL);
+        self.runtime.block_on(self.daemon.ended());
+    }
+
+    /// Starts a daemon in the same folder, and waits until it says that it is ready.
+    pub(crate) fn start_again(&mut self) {
+        let folder = self.daemon.keep_folder();
+        self.daemon = self.runtime.block_on(TestDaemon::start_in(folder, &options()));
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.daemon.pid()
+    }
+
+    /// The processes that there are now.
+    pub(crate) fn processes(&self) -> Result<Processes> {
+        Processes::of(self.daemon.pid(), &self.daemon.folder().join("keeper.sock"))
+    }
+}
+
+impl Drop for UnderTest {
+    fn drop(&mut self) {
+        // What runs below a keeper outlives its daemon.
+        if let Ok(Processes { keeper: Some(_), .. }) = self.processes() {
+            let all = serde_json::json!({ "sessions": true });
+            self.runtime.block_on(async {
+                self.daemon.owner().post("/v1/shutdown", &all).await;
+                self.daemon.ended().await;
+            });
+        }
+    }
+}
+
+impl Processes {
+    fn of(daemon: u32, keeper: &std::path::Path) -> Result<Self> {
+        let keeper = kernel::listener_of(&keeper.display().to_string(), daemon)?;
+        let ours = kernel::binary_of(daemon);
+        // A reaper is forked and not executed, so it runs our binary; the program below it does not.
+        let reapers = keeper.map(harness::descendants).unwrap_or_default();
+        let reapers = reapers
+            .into_iter()
+            .filter(|pid| ours.is_some() && kernel::binary_of(*pid) == ours);
+        Ok(Self {
+            daemon,
+            keeper,
+            reapers: reapers.collect(),
+        })
+    }
+
+    fn all(&self) -> impl Iterator<Item = u32> {
+        std::iter::once(self.daemon)
+            .chain(self.keeper)
+            .chain(self.reapers.iter().copied())
+    }
+
+    /// Processor time of all of them.
+    pub(crate) fn cpu_seconds(&self) -> Result<f64> {
+        self.all().map(kernel::cpu_seconds).sum()
+    }
+
+    /// Memory of all of them.
+    pub(crate) fn memory(&self) -> Result<Memory> {
+        let each: Vec<Memory> = self.all().map(kernel::memory).collect::<Result<_>>()?;
+        Ok(Memory {
+            proportional: each.iter().map(|memory| memory.proportional).sum(),
+            private: each.iter().map(|memory| memory.private).sum(),
+        })
+    }
+
+    /// Wake-ups of all of them so far.
+    pub(crate) fn switches(&self) -> Result<u64> {
+        self.all().map(kernel::switches).sum()
+    }
+}
+
+/// This binary with other words, as a program.
+pub(crate) fn program(words: &[&str]) -> Result<Vec<String>> {
+    let binary: PathBuf = std::env::current_exe()?;
+    let mut program = vec![binary.display().to_string()];
+    program.extend(words.iter().map(|word| (*word).to_owned()));
+    Ok(program)
+}
+
+fn options() -> DaemonOptions {
+    DaemonOptions {
+        config: "[limits]\nper_principal = 4096\n".to_owned(),
+        ..DaemonOptions::default()
+    }
+}

@@ -1,0 +1,74 @@
+//! `cargo xtask bench`: the release binary, measured beside the least code that does the same.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::steps::{command, root};
+
+/// What is measured, and how it is shown.
+#[derive(clap::Args)]
+pub(crate) struct Bench {
+    /// What to measure: `sessions`, the terminal path.
+    name: String,
+    /// One array of figures instead of a table; all else goes to stderr.
+    #[arg(long)]
+    json: bool,
+    /// Write the array to a file as well.
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+    /// Show the ratios of a saved run beside this one's.
+    #[arg(long, value_name = "FILE")]
+    against: Option<PathBuf>,
+    /// Measure these figures alone: B1, L2, restart.
+    #[arg(long, value_name = "FIGURE")]
+    only: Vec<String>,
+    /// Measure this binary instead of building the release binary.
+    #[arg(long, value_name = "PATH")]
+    binary: Option<PathBuf>,
+}
+
+/// Builds what is measured and what measures, and runs it.
+pub(crate) fn run(bench: &Bench) -> Result<()> {
+    if !NAMES.contains(&bench.name.as_str()) {
+        bail!(
+            "there is no bench `{}` yet; there is `{}`",
+            bench.name,
+            NAMES.join("`, `")
+        );
+    }
+    let binary = match &bench.binary {
+        Some(path) => path
+            .canonicalize()
+            .with_context(|| format!("there is no {}", path.display()))?,
+        None => build("cli", "transom")?,
+    };
+    let mut benches = std::process::Command::new(build("benches", "benches")?);
+    benches.arg(&bench.name).env("TEST_TRANSOM_BINARY", binary);
+    if bench.json {
+        benches.arg("--json");
+    }
+    for (flag, path) in [("--save", &bench.save), ("--against", &bench.against)] {
+        if let Some(path) = path {
+            benches.arg(flag).arg(path);
+        }
+    }
+    for figure in &bench.only {
+        benches.args(["--only", figure]);
+    }
+    let status = benches.status().context("the benches could not be started")?;
+    ensure!(status.success(), "not everything could be measured");
+    Ok(())
+}
+
+/// Builds one package in the release profile, alone, so that no other's features come into it.
+fn build(package: &str, binary: &str) -> Result<PathBuf> {
+    // Cargo speaks on stderr: stdout is for the figures.
+    let mut cargo = command("cargo", &["build", "--release", "--locked", "--package", package]);
+    let status = cargo.status().context("cargo could not be started")?;
+    ensure!(status.success(), "`{package}` could not be built");
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    Ok(root().join(target).join("release").join(binary))
+}
+
+const NAMES: &[&str] = &["sessions"];
