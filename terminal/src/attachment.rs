@@ -9,7 +9,7 @@ use crate::journal::Read;
 use crate::offset::Offset;
 use crate::process::Exit;
 use crate::screen::Snapshot;
-use crate::session::Shared;
+use crate::session::{Records, Shared};
 use crate::size::Size;
 
 /// What an attachment is for.
@@ -124,7 +124,16 @@ impl Attachment {
                 Step::Deliver(update) => return Some(update),
                 Step::Again => {}
                 Step::WaitForAck { acked } => self.acks.moved_beyond(acked).await,
-                Step::WaitForScreen { sizes } => self.wait_for_screen(sizes).await,
+                Step::WaitForScreen { sizes } => {
+                    self.shared.rebuilt().await;
+                    self.wait_for_screen(sizes).await;
+                }
+                Step::WaitForRecords { limit } => {
+                    let records = self.shared.records(self.cursor, self.next_size, limit).await;
+                    if let Some(update) = self.take(records) {
+                        return Some(update);
+                    }
+                }
                 Step::WaitForOutput => {
                     if let Some(exit) = exit {
                         self.exit_delivered = true;
@@ -169,7 +178,10 @@ impl Attachment {
             (Mode::Lossless, Start::Screen) => self.cursor = Offset::START,
             (Mode::Lossless, Start::Offset(offset)) => {
                 self.cursor = offset.min(journal.end());
-                self.next_size = journal.first_size_from(self.cursor);
+                // What the journal has no more is on disk, with sizes that are not counted here.
+                if self.cursor >= journal.start() {
+                    self.next_size = journal.first_size_from(self.cursor);
+                }
             }
             (_, Start::Offset(offset))
                 if (journal.start()..=journal.end()).contains(&offset)
@@ -224,11 +236,7 @@ impl Attachment {
                 Step::Deliver(Update::Size { offset, size })
             }
             Read::Nothing => Step::WaitForOutput,
-            Read::Trimmed { start } if self.mode == Mode::Lossless => {
-                let from = std::mem::replace(&mut self.cursor, start);
-                self.acks.ack(start);
-                Step::Deliver(Update::Truncated { from, to: start })
-            }
+            Read::Trimmed { .. } if self.mode == Mode::Lossless => Step::WaitForRecords { limit },
             Read::Trimmed { .. } => {
                 self.due = Due::Snapshot { sizes: 0 };
                 Step::Again
@@ -236,8 +244,29 @@ impl Attachment {
         }
     }
 
+    /// What a lossless attachment is told of records that the journal has no more.
+    fn take(&mut self, records: Records) -> Option<Update> {
+        match records {
+            Records::Output(bytes) => {
+                let offset = self.cursor;
+                self.cursor = offset.plus(bytes.len());
+                Some(Update::Output { offset, bytes })
+            }
+            Records::Size { number, size, offset } => {
+                self.next_size = number + 1;
+                Some(Update::Size { offset, size })
+            }
+            Records::Nothing => None,
+            Records::Gone { to } => {
+                let from = std::mem::replace(&mut self.cursor, to);
+                self.acks.ack(to);
+                Some(Update::Truncated { from, to })
+            }
+        }
+    }
+
     fn snapshot(&mut self, sizes: u64) -> Step {
-        if self.drawn.borrow_and_update().sizes < sizes {
+        if !self.shared.is_rebuilt() || self.drawn.borrow_and_update().sizes < sizes {
             return Step::WaitForScreen { sizes };
         }
         let (snapshot, sizes) = self.shared.snapshot();
@@ -323,6 +352,10 @@ enum Step {
     },
     WaitForScreen {
         sizes: u64,
+    },
+    /// For the disk.
+    WaitForRecords {
+        limit: usize,
     },
     WaitForOutput,
 }

@@ -19,6 +19,7 @@ use crate::size::Size;
 use map::{Map, invalid};
 use record::{HEADER, Header, Kind, MAX_CONTENT, SIZE_CONTENT, SizeContent};
 
+mod copy;
 mod header;
 mod index;
 mod map;
@@ -151,6 +152,11 @@ impl Journal {
         self.index.size()
     }
 
+    /// The size that the session began with.
+    pub(crate) fn first_size(&self) -> Size {
+        header::first_size(&self.map)
+    }
+
     /// When the last byte was written, in milliseconds since the session began; none if all were trimmed.
     pub(crate) fn last_output_ms(&self) -> Option<u64> {
         self.last_output_ms
@@ -218,14 +224,16 @@ impl Journal {
         header::store_size(&self.map, self.index.size_count(), size);
     }
 
-    /// The next record at `from`: the size change number `next_size` if it stands at `from` or before, else at
-    /// most `limit` bytes of output up to the next size change, appended to `into`.
+    /// The next record at `from`: the first size change there from number `next_size` on, else at most `limit` bytes
+    /// of output up to the next size change, appended to `into`.
     pub(crate) fn read(&self, from: Offset, next_size: u64, limit: usize, into: &mut Vec<u8>) -> Read {
         if from < self.start_offset {
             return Read::Trimmed {
                 start: self.start_offset,
             };
         }
+        // A reader that comes from further back may not know how many changes there were.
+        let next_size = next_size.max(self.index.first_size_from(from));
         let change = self.index.size_change(next_size);
         if let Some((number, offset, size)) = change.filter(|(_, offset, _)| *offset <= from) {
             return Read::Size { number, size, offset };

@@ -9,6 +9,7 @@
 //! everybody who watches.
 
 mod attachment;
+mod checkpoint;
 mod descriptor;
 mod gate;
 mod id;
@@ -26,6 +27,7 @@ mod session;
 mod size;
 mod snapshot;
 mod spawn;
+mod tail;
 
 pub use attachment::{Acks, Attachment, Mode, Start, Update};
 pub use gate::Gate;
@@ -34,6 +36,7 @@ pub use journal::UnixMs;
 pub use offset::Offset;
 pub use process::Exit;
 pub use screen::{Line, Screen, Signal, Snapshot, screen};
-pub use session::{Changes, InputError, Options, Session, SessionState, Writer};
+pub use session::{Changes, InputError, Options, Output, Session, SessionState, Writer};
 pub use size::Size;
 pub use spawn::{Command, DescriptorLimit, SpawnError, program_environment};
+pub use tail::stored_bytes;

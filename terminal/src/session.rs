@@ -21,9 +21,16 @@ use crate::spawn::{self, Command, SpawnError};
 mod draw;
 mod look;
 mod reader;
+mod rebuild;
 mod run;
+mod store;
 mod writer;
 
+use rebuild::Rebuild;
+use store::Store;
+
+pub use store::Output;
+pub(crate) use store::Records;
 pub use writer::{InputError, Writer};
 
 /// A running or ended program with its output and its screen. A clone is another handle on the same session;
@@ -34,16 +41,22 @@ pub struct Session {
 }
 
 /// What a session may use.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Options {
     /// Bytes of output kept in memory, 1 MiB at least: the screen may be that far behind.
     pub scrollback_memory: usize,
+    /// Where its output and its screen are kept on disk, if they are: a directory of its own, made when it is needed.
+    pub directory: Option<std::path::PathBuf>,
+    /// Bytes of output kept on disk.
+    pub scrollback_disk: u64,
 }
 
 impl Default for Options {
     fn default() -> Self {
         Self {
             scrollback_memory: 2 * 1024 * 1024,
+            directory: None,
+            scrollback_disk: 32 * 1024 * 1024,
         }
     }
 }
@@ -82,28 +95,38 @@ impl Session {
                 what: "start a thread for the program",
                 source: error.into(),
             })??;
-        Self::adopt(program, size, options).map_err(|source| SpawnError::System {
+        let journal = Journal::create(options.scrollback_memory.max(SMALLEST), size, UnixMs::now());
+        let adopted = journal.and_then(|journal| Self::adopt(Held { program, journal }, options));
+        adopted.map_err(|source| SpawnError::System {
             what: "watch the program",
             source,
         })
     }
 
-    /// Takes over a program that somebody started: its PTY's master and the news of its end.
-    fn adopt(program: Program, size: Size, options: Options) -> std::io::Result<Self> {
+    /// Takes over a program that somebody started, and what it wrote before. Output and input are served at once; a
+    /// screen that was drawn before is [rebuilt](Self::rebuilt).
+    pub(crate) fn adopt(held: Held, options: Options) -> std::io::Result<Self> {
+        let Held { program, journal } = held;
         let Program { master, child, tree } = program;
-        let capacity = options.scrollback_memory.max(SMALLEST);
-        let journal = Journal::create(capacity, size, UnixMs::now())?;
         let reader = descriptor::watch(master.try_clone()?, Interest::READABLE)?;
         let control = Arc::new(descriptor::watch(master, Interest::WRITABLE)?);
         let (input, queue) = mpsc::channel(writer::QUEUE);
+        // Before a screen is rebuilt it counts as drawn, so that what comes meanwhile is read.
         let drawn = Drawn {
-            seen: Offset::START,
-            ground: Offset::START,
-            sizes: 0,
+            seen: journal.end(),
+            ground: journal.end(),
+            sizes: journal.first_size_from(Offset(u64::MAX)),
         };
+        let is_new = journal.end() == Offset::START && drawn.sizes == 0;
+        let rebuild = match is_new {
+            true => Rebuild::none(),
+            false => Rebuild::until(journal.end(), drawn.sizes, journal.answered(), true),
+        };
+        let screen = AlacrittyScreen::new(journal.size());
+        let has_records = !is_new;
         let shared = Arc::new(Shared {
             journal: Mutex::new(journal),
-            screen: Mutex::new(Box::new(AlacrittyScreen::new(size))),
+            screen: Mutex::new(Box::new(screen)),
             output: watch::Sender::new(()),
             drawn: watch::Sender::new(drawn),
             state: watch::Sender::new(SessionState::Running),
@@ -113,7 +136,16 @@ impl Session {
             replied: Notify::new(),
             signals: Mutex::default(),
             tree,
+            store: options
+                .directory
+                .map(|directory| Store::new(directory, options.scrollback_disk)),
+            rebuild,
+            settled: watch::Sender::new(false),
         });
+        if has_records {
+            // Those that the disk does not have yet.
+            shared.appended(1);
+        }
         tokio::spawn(draw::draw(Arc::clone(&shared)));
         tokio::spawn(run::run(Arc::clone(&shared), reader, control, queue, child));
         Ok(Self { shared })
@@ -150,6 +182,7 @@ impl Session {
         if let Err(error) = pty::resize(master.get_ref(), size) {
             tracing::warn!(%error, "the terminal did not take its new size");
         }
+        self.shared.appended(1);
         self.shared.output.send_replace(());
         true
     }
@@ -293,6 +326,16 @@ pub(crate) struct Shared {
     /// What the program said about itself, with the session's time, not yet taken.
     signals: Mutex<Vec<(u64, Signal)>>,
     tree: Tree,
+    store: Option<Store>,
+    rebuild: Rebuild,
+    /// Whether all that is kept of an ended session is on disk.
+    settled: watch::Sender<bool>,
+}
+
+/// A program that somebody started and its journal: what a session takes over.
+pub(crate) struct Held {
+    pub(crate) program: Program,
+    pub(crate) journal: Journal,
 }
 
 impl Shared {
@@ -317,6 +360,14 @@ impl Shared {
             },
             sizes,
         )
+    }
+
+    fn has_store(&self) -> bool {
+        self.store.is_some()
+    }
+
+    fn is_settled(&self) -> bool {
+        *self.settled.borrow()
     }
 
     /// Milliseconds since the session began.

@@ -93,6 +93,7 @@ impl Sessions {
         }
         let options = Options {
             scrollback_memory: self.shared.settings.scrollback_memory,
+            ..Options::default()
         };
         let engine = terminal::Session::spawn(command, options).await?;
         match permit.hold() {

@@ -14,6 +14,7 @@ pub(super) fn initialise(map: &Map, size: Size, began: UnixMs, began_monotonic_m
     map.store(BEGAN, began.0);
     map.store(BEGAN_MONOTONIC, began_monotonic_ms);
     store_size(map, 0, size);
+    map.store(FIRST_SIZE, map.load(SIZE));
     map.store(VERSION, CURRENT);
     // Last: without it this is no journal.
     map.store(MAGIC, u64::from_le_bytes(*b"transomj"));
@@ -60,7 +61,16 @@ pub(super) fn store_size(map: &Map, count: u64, size: Size) {
 }
 
 pub(super) fn size(map: &Map) -> (u64, Size) {
-    let word = map.load(SIZE);
+    size_at(map, SIZE)
+}
+
+/// The size at first.
+pub(super) fn first_size(map: &Map) -> Size {
+    size_at(map, FIRST_SIZE).1
+}
+
+fn size_at(map: &Map, at: usize) -> (u64, Size) {
+    let word = map.load(at);
     let side = |shift: u32| (word >> shift & 0xffff) as u16;
     (word >> 32, Size::new(side(16), side(0)))
 }
@@ -135,6 +145,7 @@ const WRITE: usize = 40;
 const START: usize = 48;
 const SIZE: usize = 56;
 const ANSWERED: usize = 64;
+const FIRST_SIZE: usize = 72;
 /// The table of clients' last sequences.
 const APPLIED: usize = 1024;
 const SLOT: usize = 32;

@@ -93,6 +93,21 @@ impl SizeContent {
     }
 }
 
+/// Whole records as they are written, one behind the other.
+#[derive(Debug)]
+pub(crate) struct Records<'a>(pub(crate) &'a [u8]);
+
+impl<'a> Iterator for Records<'a> {
+    type Item = (Header, &'a [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let head = Header::decode(*self.0.first_chunk()?)?;
+        let content = self.0.get(HEADER..HEADER + head.length)?;
+        self.0 = &self.0[HEADER + head.length..];
+        Some((head, content))
+    }
+}
+
 /// Bytes of a record before its content.
 pub(crate) const HEADER: usize = 16;
 /// Bytes of a size record's content.

@@ -1,4 +1,4 @@
-//! Drawing: from the journal onto the screen, off the path of reading.
+//! Drawing: from the records onto the screen, off the path of reading.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -7,35 +7,41 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
+use super::store::Records;
 use super::{SessionState, Shared, lock, look};
 use crate::attachment::Drawn;
+use crate::checkpoint::Checkpoint;
 use crate::journal::Read;
 use crate::offset::Offset;
 use crate::screen::{AlacrittyScreen, Screen};
 
 /// Draws a session's records until its program has ended and all of them are drawn.
 pub(super) async fn draw(shared: Arc<Shared>) {
+    if !shared.is_rebuilt() {
+        shared.begin_again().await;
+    }
     let mut output = shared.output.subscribe();
     let mut state = shared.state.subscribe();
+    let mut drawing = Drawing::new(shared);
     // Where a held synchronized update began, and when it is drawn although it has not ended.
     let mut held: Option<(Offset, Instant)> = None;
     loop {
         output.borrow_and_update();
         let has_ended = state.borrow_and_update().exit().is_some();
-        let has_drawn = draw_some(&shared);
+        let has_drawn = drawing.step().await;
         if has_drawn {
-            let ground = shared.drawn.borrow().ground;
-            let is_held = shared.screen().is_held();
+            let ground = drawing.drawn().ground;
+            let is_held = drawing.shared.screen().is_held();
             let same = held.filter(|(begin, _)| *begin == ground);
             held = is_held.then(|| same.unwrap_or_else(|| (ground, Instant::now() + MAX_HELD)));
             tokio::task::yield_now().await;
         } else if has_ended {
-            release(&shared);
+            drawing.end();
             return;
         }
         match held {
             Some((_, until)) if until <= Instant::now() => {
-                release(&shared);
+                release(&drawing.shared);
                 held = None;
             }
             _ if has_drawn => {}
@@ -54,31 +60,145 @@ async fn changed(output: &mut watch::Receiver<()>, state: &mut watch::Receiver<S
     }
 }
 
-/// Draws the next record; returns whether there was one.
-fn draw_some(shared: &Shared) -> bool {
-    let Drawn { seen, sizes, .. } = *shared.drawn.borrow();
-    let mut bytes = Vec::new();
-    let read = shared.journal().read(seen, sizes, MAX_TURN, &mut bytes);
-    match read {
-        Read::Output => {
-            record(
-                shared,
-                |screen| screen.feed(&bytes),
-                |drawn| drawn.seen = seen.plus(bytes.len()),
-            );
+/// The one who draws a session.
+struct Drawing {
+    shared: Arc<Shared>,
+    /// What is drawn at once; kept, so that drawing allocates nothing.
+    bytes: Vec<u8>,
+    /// The ground offset of the last checkpoint, and whether scrollback is in it.
+    kept: Offset,
+    is_kept_whole: bool,
+    /// Bytes of output from one checkpoint to the next: while nothing is to be drawn, and else.
+    idle_step: u64,
+    busy_step: u64,
+}
+
+impl Drawing {
+    fn new(shared: Arc<Shared>) -> Self {
+        let capacity = shared.journal().capacity() as u64;
+        let kept = shared.drawn.borrow().ground;
+        Self {
+            shared,
+            bytes: Vec::new(),
+            kept,
+            is_kept_whole: true,
+            idle_step: CHECKPOINT.min(capacity / 2),
+            // Before the records since the last one leave the journal.
+            busy_step: capacity / 4 * 3,
         }
-        Read::Size { number, size, .. } => {
-            record(
-                shared,
-                |screen| screen.resize(size),
-                |drawn| drawn.sizes = number + 1,
-            );
-        }
-        Read::Nothing => return false,
-        // The journal keeps what the screen has not drawn.
-        Read::Trimmed { start } => record(shared, |_| {}, |drawn| drawn.seen = start),
     }
-    true
+
+    fn drawn(&self) -> Drawn {
+        *self.shared.drawn.borrow()
+    }
+
+    /// Draws the next record; returns whether there was one.
+    async fn step(&mut self) -> bool {
+        let Drawn { seen, sizes, .. } = self.drawn();
+        let answered = self.shared.rebuild.answered;
+        // What was answered before and what was not are drawn apart.
+        let limit = match usize::try_from(answered.since(seen)) {
+            Ok(0) | Err(_) => MAX_TURN,
+            Ok(rest) => MAX_TURN.min(rest),
+        };
+        self.bytes.clear();
+        let read = self.shared.journal().read(seen, sizes, limit, &mut self.bytes);
+        match read {
+            Read::Output => self.feed(seen),
+            Read::Size { number, size, .. } => self.resize(number, size),
+            Read::Nothing => {
+                self.shared.rebuild.finished();
+                self.keep(true);
+                return false;
+            }
+            Read::Trimmed { .. } => match self.shared.records(seen, sizes, limit).await {
+                Records::Output(bytes) => {
+                    self.bytes = bytes;
+                    self.feed(seen);
+                }
+                Records::Size { number, size, .. } => self.resize(number, size),
+                Records::Nothing => {}
+                Records::Gone { to } => self.skip(to),
+            },
+        }
+        self.shared.rebuild.reached(self.drawn());
+        self.keep(false);
+        true
+    }
+
+    fn feed(&mut self, seen: Offset) {
+        let seen = seen.plus(self.bytes.len());
+        let bytes = &self.bytes;
+        record(
+            &self.shared,
+            |screen| screen.feed(bytes),
+            |drawn| drawn.seen = seen,
+        );
+        if seen == self.shared.rebuild.answered {
+            // What was answered inside of a synchronized update was shown then, though the update had not ended.
+            release(&self.shared);
+        }
+    }
+
+    fn resize(&self, number: u64, size: crate::size::Size) {
+        record(
+            &self.shared,
+            |screen| screen.resize(size),
+            |drawn| drawn.sizes = number + 1,
+        );
+    }
+
+    /// Goes on behind records that are gone: the modes stay, a sequence that had begun does not go on.
+    fn skip(&self, to: Offset) {
+        let cancel = |screen: &mut dyn Screen| {
+            screen.release();
+            screen.feed(CANCEL);
+        };
+        record(&self.shared, cancel, |drawn| drawn.seen = to);
+    }
+
+    /// Keeps the screen on disk, if enough was drawn since it was.
+    fn keep(&mut self, is_idle: bool) {
+        let ground = self.drawn().ground;
+        let since = ground.since(self.kept);
+        let is_due = match is_idle {
+            true => since >= self.idle_step || !self.is_kept_whole && since > 0,
+            false => since >= self.busy_step,
+        };
+        if is_due {
+            self.keep_now(is_idle);
+        }
+    }
+
+    fn keep_now(&mut self, is_whole: bool) {
+        if !self.shared.has_store() {
+            return;
+        }
+        // Under a flood the lines that scrolled off are in the records that follow.
+        let lines = if is_whole { HISTORY } else { 0 };
+        let checkpoint = {
+            let mut screen = self.shared.screen();
+            // Published under the screen's lock, so it belongs to what the screen shows.
+            let Drawn { ground, sizes, .. } = self.drawn();
+            Checkpoint {
+                ground,
+                sizes,
+                size: screen.size(),
+                bytes: screen.checkpoint(lines),
+            }
+        };
+        (self.kept, self.is_kept_whole) = (checkpoint.ground, is_whole);
+        self.shared.keep(checkpoint);
+    }
+
+    /// Shows what is held back, and keeps the last screen of a program that ended here.
+    fn end(mut self) {
+        release(&self.shared);
+        if !self.shared.is_settled() {
+            self.keep_now(true);
+            self.shared.settle();
+        }
+    }
 }
 
 fn release(shared: &Shared) {
@@ -96,20 +216,32 @@ fn record(shared: &Shared, change: impl FnOnce(&mut dyn Screen), advance: impl F
     let replies = screen.take_replies();
     let pending = screen.pending();
     look::keep(shared, screen.take_signals());
+    let mut now = None;
     shared.drawn.send_modify(|drawn| {
         advance(drawn);
         drawn.ground = drawn.seen.minus(pending);
+        now = Some(*drawn);
     });
     drop(screen);
-    if !replies.is_empty() {
-        let mut waiting = lock(&shared.replies);
-        // A program that asks and never reads is not answered without end.
-        if waiting.len() + replies.len() <= MAX_REPLIES {
-            waiting.extend_from_slice(&replies);
-        }
-        drop(waiting);
-        shared.replied.notify_one();
+    if let Some(drawn) = now
+        && !replies.is_empty()
+        && drawn.seen > shared.rebuild.answered
+    {
+        answer(shared, &replies, drawn.ground);
     }
+}
+
+/// Queues answers to queries, all of which stand before `ground`.
+fn answer(shared: &Shared, replies: &[u8], ground: Offset) {
+    // First: a program that is answered once too seldom asks again, one that is answered twice takes it for typing.
+    shared.journal().set_answered(ground);
+    let mut waiting = lock(&shared.replies);
+    // A program that asks and never reads is not answered without end.
+    if waiting.len() + replies.len() <= MAX_REPLIES {
+        waiting.extend_from_slice(replies);
+    }
+    drop(waiting);
+    shared.replied.notify_one();
 }
 
 /// Bytes drawn before others get their turn.
@@ -118,3 +250,9 @@ const MAX_TURN: usize = 16 * 1024;
 const MAX_HELD: Duration = Duration::from_millis(150);
 /// Bytes of answers that wait for the terminal.
 const MAX_REPLIES: usize = 64 * 1024;
+/// Bytes of output after which the screen is kept.
+const CHECKPOINT: u64 = 1024 * 1024;
+/// Lines of scrollback that are kept with it.
+const HISTORY: usize = 2_000;
+/// CAN: ends a sequence that had begun (ECMA-48 8.3.6).
+const CANCEL: &[u8] = b"\x18";

@@ -11,6 +11,7 @@ impl Session {
 
     /// Waits until the screen shows all the output that there is now.
     pub async fn drawn(&self) {
+        self.shared.rebuilt().await;
         let end = self.end();
         // The sender lives in `shared`.
         let _ = self

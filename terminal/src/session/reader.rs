@@ -32,7 +32,7 @@ pub(super) async fn read(shared: &Arc<Shared>, master: AsyncFd<OwnedFd>, child: 
 }
 
 /// Reads what is left when the program has ended.
-async fn drain(shared: &Shared, master: &mut Master) {
+async fn drain(shared: &Arc<Shared>, master: &mut Master) {
     let deadline = Instant::now() + MAX_DRAIN;
     let mut taken = 0;
     let mut paused = false;
@@ -78,7 +78,7 @@ impl Master {
     }
 
     /// Waits for output and takes some. Cancel safe: output is taken and recorded without a wait between.
-    async fn turn(&mut self, shared: &Shared) {
+    async fn turn(&mut self, shared: &Arc<Shared>) {
         wait_for_screen(shared).await;
         match read_some(self.terminal.get_ref(), shared) {
             Outcome::Read(_) => {
@@ -143,7 +143,7 @@ enum Outcome {
 }
 
 /// Takes up to [`MAX_TURN`] bytes into the journal, without waiting.
-fn read_some(terminal: &OwnedFd, shared: &Shared) -> Outcome {
+fn read_some(terminal: &OwnedFd, shared: &Arc<Shared>) -> Outcome {
     let mut buffer = [0; READ_SIZE];
     let mut taken = 0;
     let mut outcome = Outcome::Empty;
@@ -171,6 +171,7 @@ fn read_some(terminal: &OwnedFd, shared: &Shared) -> Outcome {
     if taken == 0 {
         return outcome;
     }
+    shared.appended(taken);
     shared.output.send_replace(());
     Outcome::Read(taken)
 }

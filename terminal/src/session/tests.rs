@@ -16,7 +16,9 @@ use crate::spawn::{Command, DescriptorLimit};
 mod attach;
 mod flood;
 mod input;
+mod rebuild;
 mod stop;
+mod store;
 
 /// Fails a test instead of letting it hang.
 async fn soon<T>(future: impl Future<Output = T>) -> T {

@@ -1,0 +1,146 @@
+//! Drawing a screen again that an earlier process had drawn.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{Notify, watch};
+use tokio::time::timeout;
+
+use super::{Session, Shared};
+use crate::attachment::Drawn;
+use crate::checkpoint::Checkpoint;
+use crate::offset::Offset;
+use crate::screen::AlacrittyScreen;
+
+impl Session {
+    /// Waits until the screen shows what the program wrote before this process took the session over; at once, where
+    /// there is nothing such. Until then the screen is blank. Cancel safe.
+    pub async fn rebuilt(&self) {
+        self.shared.rebuilt().await;
+    }
+}
+
+/// How far a screen that has to be drawn again is.
+#[derive(Debug)]
+pub(super) struct Rebuild {
+    is_done: watch::Sender<bool>,
+    wanted: Notify,
+    /// The program's queries before here were answered.
+    pub(super) answered: Offset,
+    /// The screen shows what was written before this process came, when it is here and has made so many size changes.
+    until: Offset,
+    sizes: u64,
+    /// Whether it is drawn before anybody asks for it: the program may wait for an answer.
+    is_urgent: bool,
+}
+
+impl Rebuild {
+    /// Of a screen that shows everything: nothing was written yet.
+    pub(super) fn none() -> Self {
+        Self {
+            is_done: watch::Sender::new(true),
+            wanted: Notify::new(),
+            answered: Offset::START,
+            until: Offset::START,
+            sizes: 0,
+            is_urgent: true,
+        }
+    }
+
+    /// Of a screen that shows nothing yet of what was written before `until`.
+    pub(super) fn until(until: Offset, sizes: u64, answered: Offset, is_urgent: bool) -> Self {
+        Self {
+            is_done: watch::Sender::new(false),
+            wanted: Notify::new(),
+            answered,
+            until,
+            sizes,
+            is_urgent,
+        }
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        *self.is_done.borrow()
+    }
+
+    /// Says that the screen shows all there is.
+    pub(super) fn finished(&self) {
+        if !self.is_done() {
+            self.is_done.send_replace(true);
+        }
+    }
+
+    /// Says how far the screen is.
+    pub(super) fn reached(&self, drawn: Drawn) {
+        if !self.is_done() && drawn.seen >= self.until && drawn.sizes >= self.sizes {
+            self.is_done.send_replace(true);
+        }
+    }
+}
+
+impl Shared {
+    pub(crate) fn is_rebuilt(&self) -> bool {
+        self.rebuild.is_done()
+    }
+
+    /// Waits until the screen shows what was there before; asks for it.
+    pub(crate) async fn rebuilt(&self) {
+        if self.is_rebuilt() {
+            return;
+        }
+        self.rebuild.wanted.notify_one();
+        // The sender lives in `shared`.
+        let _ = self.rebuild.is_done.subscribe().wait_for(|done| *done).await;
+    }
+
+    /// Waits until the screen is asked for or is due anyway, and begins it with the last checkpoint.
+    pub(super) async fn begin_again(self: &Arc<Self>) {
+        let wanted = self.rebuild.wanted.notified();
+        if self.rebuild.is_urgent {
+            let _ = timeout(UNASKED, wanted).await;
+        } else {
+            wanted.await;
+        }
+        let shared = Arc::clone(self);
+        let reading = tokio::task::spawn_blocking(move || shared.checkpoint());
+        let checkpoint = reading.await.ok().flatten();
+        let mut screen = self.screen();
+        let drawn = match checkpoint {
+            Some(checkpoint) => {
+                *screen = Box::new(AlacrittyScreen::new(checkpoint.size));
+                screen.feed(&checkpoint.bytes);
+                // A drawing asks nothing, and what it says was said.
+                screen.take_replies();
+                screen.take_signals();
+                Drawn {
+                    seen: checkpoint.ground,
+                    ground: checkpoint.ground,
+                    sizes: checkpoint.sizes,
+                }
+            }
+            None => {
+                *screen = Box::new(AlacrittyScreen::new(self.journal().first_size()));
+                Drawn {
+                    seen: Offset::START,
+                    ground: Offset::START,
+                    sizes: 0,
+                }
+            }
+        };
+        self.drawn.send_replace(drawn);
+    }
+
+    /// The last screen on disk. Blocks.
+    fn checkpoint(&self) -> Option<Checkpoint> {
+        let store = self.store.as_ref()?;
+        let read = Checkpoint::read(&store.directory);
+        let checkpoint = read.unwrap_or_else(|error| {
+            tracing::warn!(%error, "a screen could not be read from the disk");
+            None
+        });
+        checkpoint.filter(|checkpoint| checkpoint.ground <= self.journal().end())
+    }
+}
+
+/// How long a screen that nobody asked for waits, so that all sessions are served first.
+const UNASKED: Duration = Duration::from_millis(200);

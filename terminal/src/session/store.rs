@@ -1,0 +1,215 @@
+//! What a session keeps on disk, and reading its output wherever it is.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use super::{Session, Shared, lock};
+use crate::checkpoint::Checkpoint;
+use crate::journal::Read;
+use crate::offset::Offset;
+use crate::size::Size;
+use crate::tail::worker::{self, Work};
+use crate::tail::{Place, Stored, Tail};
+
+/// A stretch of a session's output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Output {
+    /// What was written from `offset` on, without gaps.
+    pub bytes: Vec<u8>,
+    /// Where the first of these bytes stands.
+    pub offset: Offset,
+    /// Where to read on.
+    pub next_offset: Offset,
+    /// The offset of the next byte that the program will write.
+    pub end: Offset,
+    /// Whether bytes between the offset that was asked for and `offset` are gone.
+    pub truncated: bool,
+}
+
+impl Session {
+    /// At most `limit` bytes of output from `from` on, from the journal or from the disk; none at the end.
+    pub async fn output(&self, from: Offset, limit: usize) -> Output {
+        let from = from.min(self.end());
+        let mut output = Output {
+            bytes: Vec::new(),
+            offset: from,
+            next_offset: from,
+            end: from,
+            truncated: false,
+        };
+        let mut next_size = 0;
+        while output.bytes.len() < limit {
+            let rest = limit - output.bytes.len();
+            match self.shared.records(output.next_offset, next_size, rest).await {
+                Records::Output(bytes) if output.bytes.is_empty() => output.bytes = bytes,
+                Records::Output(bytes) => output.bytes.extend(bytes),
+                Records::Size { number, .. } => next_size = number + 1,
+                Records::Gone { to } if output.bytes.is_empty() => {
+                    output.offset = to;
+                    output.truncated = true;
+                }
+                // Said by who reads on.
+                Records::Gone { .. } | Records::Nothing => break,
+            }
+            output.next_offset = output.offset.plus(output.bytes.len());
+        }
+        output.end = self.end();
+        output
+    }
+
+    /// Returns when everything that an ended session keeps is on disk, as far as the disk took it; for ever not before
+    /// its end. From then on its journal is not needed any more. Cancel safe.
+    pub async fn settled(&self) {
+        // The sender lives in `shared`.
+        let _ = self.shared.settled.subscribe().wait_for(|settled| *settled).await;
+    }
+}
+
+/// What stands next in a session's records.
+#[derive(Debug)]
+pub(crate) enum Records {
+    /// At least one byte of output.
+    Output(Vec<u8>),
+    /// The `number`th size change.
+    Size { number: u64, size: Size, offset: Offset },
+    /// Everything was read.
+    Nothing,
+    /// What was asked for is gone; the records go on at `to`.
+    Gone { to: Offset },
+}
+
+/// What a session keeps on disk.
+#[derive(Debug)]
+pub(super) struct Store {
+    pub(super) directory: PathBuf,
+    pub(super) tail: Tail,
+    /// Bytes that the disk's thread was not told about.
+    untold: AtomicUsize,
+    /// The newest screen, not written yet.
+    checkpoint: Mutex<Option<Checkpoint>>,
+    /// Nothing comes after what waits now.
+    is_complete: AtomicBool,
+}
+
+impl Store {
+    pub(super) fn new(directory: PathBuf, limit: u64) -> Self {
+        Self {
+            tail: Tail::new(directory.clone(), limit),
+            directory,
+            untold: AtomicUsize::new(0),
+            checkpoint: Mutex::new(None),
+            is_complete: AtomicBool::new(false),
+        }
+    }
+}
+
+impl Shared {
+    /// What stands at `from`: the first size change there from number `next_size` on, else at most `limit` bytes of
+    /// output up to the next size change. Waits for the disk only where the journal has it no more. Cancel safe.
+    pub(crate) async fn records(self: &Arc<Self>, from: Offset, next_size: u64, limit: usize) -> Records {
+        let mut bytes = Vec::new();
+        let read = self.journal().read(from, next_size, limit, &mut bytes);
+        let start = match read {
+            Read::Output => return Records::Output(bytes),
+            Read::Size { number, size, offset } => return Records::Size { number, size, offset },
+            Read::Nothing => return Records::Nothing,
+            Read::Trimmed { start } => start,
+        };
+        let place = Place {
+            offset: from,
+            next_size,
+        };
+        let shared = Arc::clone(self);
+        let reading = tokio::task::spawn_blocking(move || shared.stored(place, limit));
+        match reading.await.map_err(io::Error::from).flatten() {
+            Ok((Stored::Output, bytes)) => Records::Output(bytes),
+            Ok((Stored::Size { number, size, offset }, _)) => Records::Size { number, size, offset },
+            Ok((Stored::Gap { to }, _)) if to <= start => Records::Gone { to },
+            Ok((Stored::Gap { .. } | Stored::End, _)) => Records::Gone { to: start },
+            Err(error) => {
+                tracing::warn!(%error, "output could not be read from the disk");
+                Records::Gone { to: start }
+            }
+        }
+    }
+
+    fn stored(&self, place: Place, limit: usize) -> io::Result<(Stored, Vec<u8>)> {
+        let Some(store) = &self.store else {
+            return Ok((Stored::End, Vec::new()));
+        };
+        let mut bytes = Vec::new();
+        store
+            .tail
+            .read(place, limit, &mut bytes)
+            .map(|found| (found, bytes))
+    }
+
+    /// Says that so many bytes of records were appended. Costs an addition, mostly.
+    pub(super) fn appended(self: &Arc<Self>, bytes: usize) {
+        let Some(store) = &self.store else { return };
+        let before = store.untold.fetch_add(bytes, Ordering::Relaxed);
+        let is_much = before + bytes >= ENOUGH;
+        if before == 0 || is_much && before < ENOUGH {
+            let due = Instant::now() + if is_much { Duration::ZERO } else { PATIENCE };
+            worker::schedule(Arc::clone(self) as Arc<dyn Work>, due);
+        }
+    }
+
+    /// Has a screen written in the place of the former one.
+    pub(super) fn keep(self: &Arc<Self>, checkpoint: Checkpoint) {
+        if let Some(store) = &self.store {
+            *lock(&store.checkpoint) = Some(checkpoint);
+            worker::schedule(Arc::clone(self) as Arc<dyn Work>, Instant::now());
+        }
+    }
+
+    /// Has everything written that waits, as nothing more comes.
+    pub(super) fn settle(self: &Arc<Self>) {
+        match &self.store {
+            Some(store) => {
+                store.is_complete.store(true, Ordering::Release);
+                worker::schedule(Arc::clone(self) as Arc<dyn Work>, Instant::now());
+            }
+            None => {
+                self.settled.send_replace(true);
+            }
+        }
+    }
+}
+
+impl Work for Shared {
+    fn work(&self, buffer: &mut Vec<u8>) -> Option<Instant> {
+        let store = self.store.as_ref()?;
+        let is_complete = store.is_complete.load(Ordering::Acquire);
+        store.untold.store(0, Ordering::Relaxed);
+        for turn in 0.. {
+            match store.tail.write(&self.journal, is_complete, buffer) {
+                Ok(true) if turn == MAX_TURN => return Some(Instant::now()),
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => {
+                    tracing::warn!(%error, "output could not be written to the disk");
+                    break;
+                }
+            }
+        }
+        let checkpoint = lock(&store.checkpoint).take();
+        if let Some(Err(error)) = checkpoint.map(|checkpoint| checkpoint.write(&store.directory)) {
+            tracing::warn!(%error, "a screen could not be written to the disk");
+        }
+        if is_complete {
+            self.settled.send_replace(true);
+        }
+        None
+    }
+}
+
+/// Bytes of records that are written at once instead of after a while.
+const ENOUGH: usize = 64 * 1024;
+/// How long few bytes wait for more.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Writes for one session before another gets its turn.
+const MAX_TURN: u32 = 16;
