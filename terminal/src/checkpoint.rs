@@ -17,6 +17,8 @@ pub(crate) struct Checkpoint {
     pub(crate) sizes: u64,
     /// The terminal's size.
     pub(crate) size: Size,
+    /// The size that the session began with.
+    pub(crate) first_size: Size,
     /// What draws it into a fresh screen of that size, with lines of scrollback before it.
     pub(crate) bytes: Vec<u8>,
 }
@@ -58,7 +60,9 @@ impl Checkpoint {
         head[24..32].copy_from_slice(&self.sizes.to_le_bytes());
         head[32..34].copy_from_slice(&self.size.columns().to_le_bytes());
         head[34..36].copy_from_slice(&self.size.rows().to_le_bytes());
-        head[36..44].copy_from_slice(&sum(&self.bytes).to_le_bytes());
+        head[36..38].copy_from_slice(&self.first_size.columns().to_le_bytes());
+        head[38..40].copy_from_slice(&self.first_size.rows().to_le_bytes());
+        head[40..48].copy_from_slice(&sum(&self.bytes).to_le_bytes());
         head
     }
 
@@ -70,10 +74,11 @@ impl Checkpoint {
             ground: Offset(word(16)?),
             sizes: word(24)?,
             size: Size::new(side(32)?, side(34)?),
+            first_size: Size::new(side(36)?, side(38)?),
             bytes: bytes.to_vec(),
         };
         // One that a failing machine left half is none.
-        (head.starts_with(MAGIC) && word(36)? == sum(bytes)).then_some(checkpoint)
+        (head.starts_with(MAGIC) && word(40)? == sum(bytes)).then_some(checkpoint)
     }
 }
 
@@ -87,7 +92,7 @@ fn sum(bytes: &[u8]) -> u64 {
 /// How the file begins, with its version.
 const MAGIC: &[u8; 16] = b"transom screen1\n";
 /// Bytes before the drawing.
-const HEAD: usize = 44;
+const HEAD: usize = 48;
 
 #[cfg(test)]
 mod tests {
@@ -104,6 +109,7 @@ mod tests {
             ground: Offset(1 << 40),
             sizes: 7,
             size: Size::new(100, 30),
+            first_size: Size::new(80, 24),
             bytes: b"\x1b[31mred".to_vec(),
         };
         checkpoint.write(&place).unwrap();

@@ -94,6 +94,29 @@ impl Journal {
         Self::over(Map::open(descriptor)?)
     }
 
+    /// In the place of a journal whose records are elsewhere, all of them: nothing but where it ended. Holds no memory to
+    /// speak of, and is not written to.
+    pub(crate) fn ended(
+        end: Offset,
+        size: Size,
+        began: UnixMs,
+        last_output_ms: Option<u64>,
+    ) -> io::Result<Self> {
+        Ok(Self {
+            map: Map::private(header::PAGE + header::SMALLEST)?,
+            capacity: header::SMALLEST,
+            began,
+            began_monotonic_ms: monotonic_ms(),
+            start: 0,
+            newest: 0,
+            write: 0,
+            start_offset: end,
+            end,
+            last_output_ms,
+            index: Index::new(0, size),
+        })
+    }
+
     /// Looks again at what the other process wrote since this one last did.
     pub(crate) fn refresh(&mut self) -> io::Result<()> {
         let (start, write) = header::bounds(&self.map);
@@ -152,9 +175,9 @@ impl Journal {
         self.index.size()
     }
 
-    /// The size that the session began with.
-    pub(crate) fn first_size(&self) -> Size {
-        header::first_size(&self.map)
+    /// The size that the session began with; none of one whose records are elsewhere.
+    pub(crate) fn first_size(&self) -> Option<Size> {
+        self.map.is_shared().then(|| header::first_size(&self.map))
     }
 
     /// When the last byte was written, in milliseconds since the session began; none if all were trimmed.

@@ -36,7 +36,9 @@ pub use journal::UnixMs;
 pub use offset::Offset;
 pub use process::Exit;
 pub use screen::{Line, Screen, Signal, Snapshot, screen};
-pub use session::{Changes, InputError, Options, Output, Session, SessionState, Writer};
+pub use session::{
+    Changes, Ended, Event, InputError, Options, Output, Recorded, Recording, Session, SessionState, Writer,
+};
 pub use size::Size;
 pub use spawn::{Command, DescriptorLimit, SpawnError, program_environment};
 pub use tail::stored_bytes;

@@ -22,15 +22,19 @@ mod draw;
 mod look;
 mod reader;
 mod rebuild;
+mod recording;
 mod run;
 mod store;
+mod stored;
 mod writer;
 
 use rebuild::Rebuild;
 use store::Store;
 
+pub use recording::{Event, Recorded, Recording};
 pub use store::Output;
 pub(crate) use store::Records;
+pub use stored::Ended;
 pub use writer::{InputError, Writer};
 
 /// A running or ended program with its output and its screen. A clone is another handle on the same session;
@@ -111,39 +115,19 @@ impl Session {
         let reader = descriptor::watch(master.try_clone()?, Interest::READABLE)?;
         let control = Arc::new(descriptor::watch(master, Interest::WRITABLE)?);
         let (input, queue) = mpsc::channel(writer::QUEUE);
-        // Before a screen is rebuilt it counts as drawn, so that what comes meanwhile is read.
-        let drawn = Drawn {
-            seen: journal.end(),
-            ground: journal.end(),
-            sizes: journal.first_size_from(Offset(u64::MAX)),
-        };
-        let is_new = journal.end() == Offset::START && drawn.sizes == 0;
-        let rebuild = match is_new {
-            true => Rebuild::none(),
-            false => Rebuild::until(journal.end(), drawn.sizes, journal.answered(), true),
-        };
-        let screen = AlacrittyScreen::new(journal.size());
-        let has_records = !is_new;
-        let shared = Arc::new(Shared {
-            journal: Mutex::new(journal),
-            screen: Mutex::new(Box::new(screen)),
-            output: watch::Sender::new(()),
-            drawn: watch::Sender::new(drawn),
-            state: watch::Sender::new(SessionState::Running),
-            control: Mutex::new(Some(Arc::clone(&control))),
+        let rebuild = Rebuild::of(&journal, false);
+        let shared = Arc::new(Shared::new(Parts {
+            journal,
+            control: Some(Arc::clone(&control)),
             input,
-            replies: Mutex::new(Vec::new()),
-            replied: Notify::new(),
-            signals: Mutex::default(),
-            tree,
+            tree: Some(tree),
             store: options
                 .directory
                 .map(|directory| Store::new(directory, options.scrollback_disk)),
             rebuild,
-            settled: watch::Sender::new(false),
-        });
-        if has_records {
-            // Those that the disk does not have yet.
+        }));
+        if !shared.is_rebuilt() {
+            // What the disk does not have yet.
             shared.appended(1);
         }
         tokio::spawn(draw::draw(Arc::clone(&shared)));
@@ -205,16 +189,23 @@ impl Session {
         self.shared.journal().last_output_ms()
     }
 
-    /// The oldest offset that an attachment can start from.
+    /// When the session began.
+    #[must_use]
+    pub fn began(&self) -> UnixMs {
+        self.shared.journal().began()
+    }
+
+    /// The oldest offset in memory; what is older may be on disk.
     #[must_use]
     pub fn start(&self) -> Offset {
         self.shared.journal().start()
     }
 
-    /// The program's process, whose id is also that of its group and of its terminal session.
+    /// The program's process, whose id is also that of its group and of its terminal session; none of a session that
+    /// was read from the disk.
     #[must_use]
-    pub fn process_id(&self) -> u32 {
-        self.shared.tree.leader()
+    pub fn process_id(&self) -> Option<u32> {
+        self.shared.tree.as_ref().map(Tree::leader)
     }
 
     /// Running or exited, now and at each change.
@@ -277,7 +268,8 @@ impl Session {
     pub async fn stop(&self) {
         let shared = Arc::clone(&self.shared);
         let stopping = tokio::spawn(async move {
-            if !shared.tree.stop().await {
+            let Some(tree) = &shared.tree else { return };
+            if !tree.stop().await {
                 tracing::warn!("a session holds processes of another user, which were not ended");
                 return;
             }
@@ -325,7 +317,8 @@ pub(crate) struct Shared {
     replied: Notify,
     /// What the program said about itself, with the session's time, not yet taken.
     signals: Mutex<Vec<(u64, Signal)>>,
-    tree: Tree,
+    /// None of a session that was read from the disk.
+    tree: Option<Tree>,
     store: Option<Store>,
     rebuild: Rebuild,
     /// Whether all that is kept of an ended session is on disk.
@@ -338,7 +331,50 @@ pub(crate) struct Held {
     pub(crate) journal: Journal,
 }
 
+/// What sessions differ in when they begin here.
+struct Parts {
+    journal: Journal,
+    control: Option<Arc<AsyncFd<OwnedFd>>>,
+    input: mpsc::Sender<writer::Chunk>,
+    tree: Option<Tree>,
+    store: Option<Store>,
+    rebuild: Rebuild,
+}
+
 impl Shared {
+    fn new(parts: Parts) -> Self {
+        let Parts {
+            journal,
+            control,
+            input,
+            tree,
+            store,
+            rebuild,
+        } = parts;
+        // Before a screen is rebuilt it counts as drawn, so that what comes meanwhile is read.
+        let drawn = Drawn {
+            seen: journal.end(),
+            ground: journal.end(),
+            sizes: journal.first_size_from(Offset(u64::MAX)),
+        };
+        Self {
+            screen: Mutex::new(Box::new(AlacrittyScreen::new(journal.size()))),
+            journal: Mutex::new(journal),
+            output: watch::Sender::new(()),
+            drawn: watch::Sender::new(drawn),
+            state: watch::Sender::new(SessionState::Running),
+            control: Mutex::new(control),
+            input,
+            replies: Mutex::default(),
+            replied: Notify::new(),
+            signals: Mutex::default(),
+            tree,
+            store,
+            rebuild,
+            settled: watch::Sender::new(false),
+        }
+    }
+
     pub(crate) fn journal(&self) -> MutexGuard<'_, Journal> {
         lock(&self.journal)
     }
@@ -379,7 +415,7 @@ impl Shared {
 impl fmt::Debug for Shared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Session")
-            .field("process_id", &self.tree.leader())
+            .field("process_id", &self.tree.as_ref().map(Tree::leader))
             .finish_non_exhaustive()
     }
 }

@@ -157,6 +157,13 @@ impl Tail {
         Ok(None)
     }
 
+    /// Whether the journal has records that are not here. Blocks.
+    pub(crate) fn is_behind(&self, journal: &Mutex<Journal>) -> bool {
+        let Ok(files) = self.listed() else { return true };
+        let journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
+        files.cursor != Some(journal.positions().1)
+    }
+
     /// The oldest offset here and the one behind the newest; none where nothing is. Blocks.
     #[cfg(test)]
     pub(crate) fn bounds(&self) -> io::Result<Option<(Offset, Offset)>> {

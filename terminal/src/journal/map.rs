@@ -7,11 +7,12 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate, memfd_create};
-use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 
 /// A memfd and its mapping. Its pages cost nothing until they are written.
 pub(super) struct Map {
-    descriptor: OwnedFd,
+    /// None of memory that nobody shares.
+    descriptor: Option<OwnedFd>,
     pointer: NonNull<u8>,
     length: usize,
 }
@@ -36,14 +37,30 @@ impl Map {
             return Err(invalid("the memory has an odd length"));
         }
         Ok(Self {
-            pointer: map(&descriptor, length)?,
-            descriptor,
+            pointer: map(Some(&descriptor), length)?,
+            descriptor: Some(descriptor),
             length,
         })
     }
 
+    /// Zeroes that nobody shares.
+    pub(super) fn private(length: usize) -> io::Result<Self> {
+        Ok(Self {
+            pointer: map(None, length)?,
+            descriptor: None,
+            length,
+        })
+    }
+
+    pub(super) fn is_shared(&self) -> bool {
+        self.descriptor.is_some()
+    }
+
     pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
-        self.descriptor.as_fd()
+        let descriptor = self.descriptor.as_ref();
+        descriptor
+            .expect("only a session that runs is handed over")
+            .as_fd()
     }
 
     pub(super) fn length(&self) -> usize {
@@ -147,17 +164,14 @@ pub(super) fn invalid(what: &'static str) -> io::Error {
 }
 
 #[expect(unsafe_code, reason = "mapping memory is asked of the kernel by hand")]
-fn map(descriptor: &OwnedFd, length: usize) -> io::Result<NonNull<u8>> {
-    // SAFETY: the kernel chooses an address that nothing else uses.
-    let pointer = unsafe {
-        mmap(
-            std::ptr::null_mut(),
-            length,
-            ProtFlags::READ | ProtFlags::WRITE,
-            MapFlags::SHARED,
-            descriptor,
-            0,
-        )?
+fn map(descriptor: Option<&OwnedFd>, length: usize) -> io::Result<NonNull<u8>> {
+    let protection = ProtFlags::READ | ProtFlags::WRITE;
+    let anywhere = std::ptr::null_mut();
+    let pointer = match descriptor {
+        // SAFETY: the kernel chooses an address that nothing else uses.
+        Some(descriptor) => unsafe { mmap(anywhere, length, protection, MapFlags::SHARED, descriptor, 0)? },
+        // SAFETY: the same.
+        None => unsafe { mmap_anonymous(anywhere, length, protection, MapFlags::PRIVATE)? },
     };
     NonNull::new(pointer.cast()).ok_or_else(|| invalid("the memory was mapped to nowhere"))
 }

@@ -14,6 +14,7 @@ use crate::checkpoint::Checkpoint;
 use crate::journal::Read;
 use crate::offset::Offset;
 use crate::screen::{AlacrittyScreen, Screen};
+use crate::size::Size;
 
 /// Draws a session's records until its program has ended and all of them are drawn.
 pub(super) async fn draw(shared: Arc<Shared>) {
@@ -68,6 +69,8 @@ struct Drawing {
     /// The ground offset of the last checkpoint, and whether scrollback is in it.
     kept: Offset,
     is_kept_whole: bool,
+    /// The size that the session began with.
+    first_size: Size,
     /// Bytes of output from one checkpoint to the next: while nothing is to be drawn, and else.
     idle_step: u64,
     busy_step: u64,
@@ -75,13 +78,17 @@ struct Drawing {
 
 impl Drawing {
     fn new(shared: Arc<Shared>) -> Self {
-        let capacity = shared.journal().capacity() as u64;
+        let (capacity, first_size) = {
+            let journal = shared.journal();
+            (journal.capacity() as u64, journal.first_size())
+        };
         let kept = shared.drawn.borrow().ground;
         Self {
             shared,
             bytes: Vec::new(),
             kept,
             is_kept_whole: true,
+            first_size: first_size.unwrap_or_default(),
             idle_step: CHECKPOINT.min(capacity / 2),
             // Before the records since the last one leave the journal.
             busy_step: capacity / 4 * 3,
@@ -140,7 +147,7 @@ impl Drawing {
         }
     }
 
-    fn resize(&self, number: u64, size: crate::size::Size) {
+    fn resize(&self, number: u64, size: Size) {
         record(
             &self.shared,
             |screen| screen.resize(size),
@@ -171,7 +178,8 @@ impl Drawing {
     }
 
     fn keep_now(&mut self, is_whole: bool) {
-        if !self.shared.has_store() {
+        // What ended before is not written again.
+        if !self.shared.has_store() || self.shared.is_settled() {
             return;
         }
         // Under a flood the lines that scrolled off are in the records that follow.
@@ -184,6 +192,7 @@ impl Drawing {
                 ground,
                 sizes,
                 size: screen.size(),
+                first_size: self.first_size,
                 bytes: screen.checkpoint(lines),
             }
         };

@@ -9,6 +9,7 @@ use tokio::time::timeout;
 use super::{Session, Shared};
 use crate::attachment::Drawn;
 use crate::checkpoint::Checkpoint;
+use crate::journal::Journal;
 use crate::offset::Offset;
 use crate::screen::AlacrittyScreen;
 
@@ -35,27 +36,17 @@ pub(super) struct Rebuild {
 }
 
 impl Rebuild {
-    /// Of a screen that shows everything: nothing was written yet.
-    pub(super) fn none() -> Self {
+    /// Of a screen that shows nothing yet of what a journal says; what has ended waits for who asks.
+    pub(super) fn of(journal: &Journal, has_ended: bool) -> Self {
+        let sizes = journal.first_size_from(Offset(u64::MAX));
+        let is_new = journal.end() == Offset::START && sizes == 0;
         Self {
-            is_done: watch::Sender::new(true),
+            is_done: watch::Sender::new(is_new),
             wanted: Notify::new(),
-            answered: Offset::START,
-            until: Offset::START,
-            sizes: 0,
-            is_urgent: true,
-        }
-    }
-
-    /// Of a screen that shows nothing yet of what was written before `until`.
-    pub(super) fn until(until: Offset, sizes: u64, answered: Offset, is_urgent: bool) -> Self {
-        Self {
-            is_done: watch::Sender::new(false),
-            wanted: Notify::new(),
-            answered,
-            until,
+            answered: journal.answered(),
+            until: journal.end(),
             sizes,
-            is_urgent,
+            is_urgent: !has_ended,
         }
     }
 
@@ -119,7 +110,8 @@ impl Shared {
                 }
             }
             None => {
-                *screen = Box::new(AlacrittyScreen::new(self.journal().first_size()));
+                let size = self.journal().first_size().unwrap_or(screen.size());
+                *screen = Box::new(AlacrittyScreen::new(size));
                 Drawn {
                     seen: Offset::START,
                     ground: Offset::START,
@@ -131,7 +123,7 @@ impl Shared {
     }
 
     /// The last screen on disk. Blocks.
-    fn checkpoint(&self) -> Option<Checkpoint> {
+    pub(super) fn checkpoint(&self) -> Option<Checkpoint> {
         let store = self.store.as_ref()?;
         let read = Checkpoint::read(&store.directory);
         let checkpoint = read.unwrap_or_else(|error| {

@@ -45,7 +45,9 @@ async fn reap(shared: &Arc<Shared>, ended: io::Result<Ended>) -> io::Result<Exit
     let ended = ended?;
     let shared = Arc::clone(shared);
     let reaping = move || {
-        shared.tree.leader_ended();
+        if let Some(tree) = &shared.tree {
+            tree.leader_ended();
+        }
         ended.reap()
     };
     tokio::task::spawn_blocking(reaping).await?

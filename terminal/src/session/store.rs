@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use super::{Session, Shared, lock};
+use super::{Session, Shared, lock, stored};
 use crate::checkpoint::Checkpoint;
 use crate::journal::Read;
 use crate::offset::Offset;
@@ -200,7 +200,12 @@ impl Work for Shared {
         if let Some(Err(error)) = checkpoint.map(|checkpoint| checkpoint.write(&store.directory)) {
             tracing::warn!(%error, "a screen could not be written to the disk");
         }
-        if is_complete {
+        if is_complete && !self.is_settled() {
+            if store.tail.is_behind(&self.journal) {
+                tracing::warn!("the end of a session's output is not on the disk");
+            } else {
+                stored::release(&self.journal);
+            }
             self.settled.send_replace(true);
         }
         None

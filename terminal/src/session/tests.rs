@@ -19,6 +19,7 @@ mod input;
 mod rebuild;
 mod stop;
 mod store;
+mod stored;
 
 /// Fails a test instead of letting it hang.
 async fn soon<T>(future: impl Future<Output = T>) -> T {

@@ -69,7 +69,7 @@ fn wait_for_more(journal: &mut Journal, child: &mut Child, until: u64) {
 #[test]
 fn a_writer_killed_at_any_moment_leaves_a_whole_journal() {
     let mut journal = Journal::create(64 * 1_024, Size::default(), UnixMs(0)).unwrap();
-    let mut end = 0;
+    let (mut end, mut sizes) = (0, 0);
     for round in 0..25_u64 {
         let mut child = writer(&journal);
         wait_for_more(&mut journal, &mut child, end + 1 + round * 12_345 % 400_000);
@@ -83,11 +83,8 @@ fn a_writer_killed_at_any_moment_leaves_a_whole_journal() {
         assert_eq!(left.read(start, u64::MAX, usize::MAX, &mut bytes), Read::Output);
         let expected: Vec<u8> = (start.0..end).map(byte).collect();
         assert!(bytes == expected, "nothing is lost, doubled or moved");
-        let sizes = left.first_size_from(Offset(u64::MAX));
-        let newest = left.read(Offset(end), sizes - 1, 1, &mut Vec::new());
-        assert!(
-            matches!(newest, Read::Size { size, .. } if size == left.size()),
-            "{newest:?}"
-        );
+        let count = left.first_size_from(Offset(u64::MAX));
+        assert!(count >= sizes && [10, 24].contains(&left.size().rows()));
+        sizes = count;
     }
 }

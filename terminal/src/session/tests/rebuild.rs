@@ -91,6 +91,7 @@ async fn a_screen_goes_on_from_its_checkpoint() {
         ground: journal.end(),
         sizes: 0,
         size: Size::new(40, 10),
+        first_size: Size::new(40, 10),
         bytes: b"kept\x1b[?2004h".to_vec(),
     };
     checkpoint.write(directory.path()).unwrap();
@@ -109,6 +110,7 @@ async fn a_screen_whose_records_are_gone_goes_on_from_the_oldest() {
         ground: Offset(0),
         sizes: 0,
         size: Size::new(40, 10),
+        first_size: Size::new(40, 10),
         bytes: b"\x1b[?2004hkept".to_vec(),
     };
     checkpoint.write(directory.path()).unwrap();
@@ -170,6 +172,7 @@ async fn rebuild(seed: u64, length: usize, cut: usize) -> (Vec<u8>, Vec<u8>) {
                 ground,
                 sizes,
                 size,
+                first_size: size,
                 bytes,
             }
             .write(directory.path())

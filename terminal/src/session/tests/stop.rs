@@ -49,7 +49,7 @@ async fn stopping_finds_a_child_in_a_session_of_its_own() {
 #[tokio::test]
 async fn stopping_ends_what_an_ended_program_left_behind() {
     let (session, port) = port(&format!("(trap '' HUP; {SERVER} 1) & read line </dev/null; wait")).await;
-    let leader = rustix::process::Pid::from_raw(session.process_id() as i32).unwrap();
+    let leader = rustix::process::Pid::from_raw(session.process_id().unwrap() as i32).unwrap();
     rustix::process::kill_process(leader, rustix::process::Signal::KILL).unwrap();
     exit(&session).await;
     assert!(
