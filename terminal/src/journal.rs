@@ -193,14 +193,15 @@ impl Journal {
     /// How many bytes of output one [`append`](Self::append) takes without giving up anything at or after
     /// `keep_from`. A size always fits beside them.
     pub(crate) fn room(&self, keep_from: Offset) -> usize {
-        let kept = if keep_from >= self.end {
-            self.newest
-        } else {
-            self.find(keep_from)
-        };
-        let held = usize::try_from(self.write.saturating_sub(kept)).unwrap_or(usize::MAX);
-        let free = self.capacity.saturating_sub(held);
-        free.saturating_sub(HEADER + RESERVE).min(self.max_content())
+        if keep_from >= self.end {
+            return self.room_behind(self.newest);
+        }
+        // Mostly there is enough also where a little more is kept, which needs no search.
+        let near = self.index.before(keep_from).unwrap_or(self.start).max(self.start);
+        match self.room_behind(near) {
+            room if room == self.max_content() => room,
+            _ => self.room_behind(self.find(keep_from)),
+        }
     }
 
     /// Appends output that was written at `time_ms` (since the session began), giving up the oldest records for
@@ -386,43 +387,16 @@ impl Journal {
         self.capacity.saturating_sub(held)
     }
 
+    /// How many bytes of output fit where everything from `kept` on stays.
+    fn room_behind(&self, kept: Position) -> usize {
+        let held = usize::try_from(self.write.saturating_sub(kept)).unwrap_or(usize::MAX);
+        let free = self.capacity.saturating_sub(held);
+        free.saturating_sub(HEADER + RESERVE).min(self.max_content())
+    }
+
     /// Bytes of content in one record, so that some records always fit beside each other.
     fn max_content(&self) -> usize {
         (self.capacity / 4 - HEADER).min(MAX_CONTENT)
-    }
-
-    /// Where the record of output that holds `offset` begins; `offset` is between start and end.
-    fn find(&self, offset: Offset) -> Position {
-        let mut at = self.index.before(offset).unwrap_or(self.start).max(self.start);
-        while let Some(head) = self.head(at) {
-            let next = at + (HEADER + head.length) as u64;
-            if head.end() > offset || next >= self.write {
-                break;
-            }
-            at = next;
-        }
-        at
-    }
-
-    /// Copies `length` bytes of output, which are there.
-    fn copy_output(&self, from: Offset, length: usize, into: &mut Vec<u8>) {
-        let mut at = self.find(from);
-        let mut rest = length;
-        let mut from = from;
-        into.reserve(length);
-        while rest > 0 && at < self.write {
-            let Some(head) = self.head(at) else { return };
-            if head.kind == Kind::Output {
-                let skipped = usize::try_from(from.since(head.offset))
-                    .unwrap_or(usize::MAX)
-                    .min(head.length);
-                let part = (head.length - skipped).min(rest);
-                self.get(at + (HEADER + skipped) as u64, part, into);
-                from = from.plus(part);
-                rest -= part;
-            }
-            at += (HEADER + head.length) as u64;
-        }
     }
 
     fn head(&self, at: Position) -> Option<Header> {

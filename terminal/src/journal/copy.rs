@@ -1,4 +1,4 @@
-//! Whole records, for who keeps them elsewhere.
+//! Copying out of a journal: output for who reads it, whole records for who keeps them elsewhere.
 
 use super::record::{HEADER, Kind};
 use super::{Journal, Position};
@@ -47,5 +47,39 @@ impl Journal {
         let length = usize::try_from(at - from).unwrap_or(0).min(self.capacity);
         self.get(from, length, into);
         at
+    }
+
+    /// Where the record of output that holds `offset` begins; `offset` is between start and end.
+    pub(super) fn find(&self, offset: Offset) -> Position {
+        let mut at = self.index.before(offset).unwrap_or(self.start).max(self.start);
+        while let Some(head) = self.head(at) {
+            let next = at + (HEADER + head.length) as u64;
+            if head.end() > offset || next >= self.write {
+                break;
+            }
+            at = next;
+        }
+        at
+    }
+
+    /// Copies `length` bytes of output, which are there.
+    pub(super) fn copy_output(&self, from: Offset, length: usize, into: &mut Vec<u8>) {
+        let mut at = self.find(from);
+        let mut rest = length;
+        let mut from = from;
+        into.reserve(length);
+        while rest > 0 && at < self.write {
+            let Some(head) = self.head(at) else { return };
+            if head.kind == Kind::Output {
+                let skipped = usize::try_from(from.since(head.offset))
+                    .unwrap_or(usize::MAX)
+                    .min(head.length);
+                let part = (head.length - skipped).min(rest);
+                self.get(at + (HEADER + skipped) as u64, part, into);
+                from = from.plus(part);
+                rest -= part;
+            }
+            at += (HEADER + head.length) as u64;
+        }
     }
 }

@@ -64,16 +64,15 @@ async fn changed(output: &mut watch::Receiver<()>, state: &mut watch::Receiver<S
 /// The one who draws a session.
 struct Drawing {
     shared: Arc<Shared>,
-    /// What is drawn at once; kept, so that drawing allocates nothing.
+    /// What is drawn at once; kept while there is more, so that a flood allocates nothing.
     bytes: Vec<u8>,
     /// The ground offset of the last checkpoint, and whether scrollback is in it.
     kept: Offset,
     is_kept_whole: bool,
     /// The size that the session began with.
     first_size: Size,
-    /// Bytes of output from one checkpoint to the next: while nothing is to be drawn, and else.
-    idle_step: u64,
-    busy_step: u64,
+    /// Bytes of output from one checkpoint to the next.
+    step: u64,
 }
 
 impl Drawing {
@@ -89,9 +88,8 @@ impl Drawing {
             kept,
             is_kept_whole: true,
             first_size: first_size.unwrap_or_default(),
-            idle_step: CHECKPOINT.min(capacity / 2),
-            // Before the records since the last one leave the journal.
-            busy_step: capacity / 4 * 3,
+            // The reader is up to half of the journal ahead: the records since the last one are still there.
+            step: CHECKPOINT.min((capacity / 2).saturating_sub(MAX_TURN as u64)),
         }
     }
 
@@ -116,6 +114,8 @@ impl Drawing {
             Read::Nothing => {
                 self.shared.rebuild.finished();
                 self.keep(true);
+                // Most sessions stand still most of the time.
+                self.bytes.shrink_to(IDLE_BUFFER);
                 return false;
             }
             Read::Trimmed { .. } => match self.shared.records(seen, sizes, limit).await {
@@ -166,13 +166,8 @@ impl Drawing {
 
     /// Keeps the screen on disk, if enough was drawn since it was.
     fn keep(&mut self, is_idle: bool) {
-        let ground = self.drawn().ground;
-        let since = ground.since(self.kept);
-        let is_due = match is_idle {
-            true => since >= self.idle_step || !self.is_kept_whole && since > 0,
-            false => since >= self.busy_step,
-        };
-        if is_due {
+        let since = self.drawn().ground.since(self.kept);
+        if since >= self.step || is_idle && !self.is_kept_whole {
             self.keep_now(is_idle);
         }
     }
@@ -261,6 +256,8 @@ const MAX_HELD: Duration = Duration::from_millis(150);
 const MAX_REPLIES: usize = 64 * 1024;
 /// Bytes of output after which the screen is kept.
 const CHECKPOINT: u64 = 1024 * 1024;
+/// Bytes of buffer that a session keeps which draws nothing.
+const IDLE_BUFFER: usize = 1024;
 /// Lines of scrollback that are kept with it.
 const HISTORY: usize = 2_000;
 /// CAN: ends a sequence that had begun (ECMA-48 8.3.6).

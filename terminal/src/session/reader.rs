@@ -179,7 +179,7 @@ fn read_some(terminal: &OwnedFd, shared: &Arc<Shared>) -> Outcome {
 /// Bytes; the most that one read of a terminal returns.
 const READ_SIZE: usize = 4 * 1024;
 /// Bytes taken before others get their turn.
-const MAX_TURN: usize = 64 * 1024;
+const MAX_TURN: usize = 32 * 1024;
 /// Bytes that the screen may be behind before reading waits for it.
 const MAX_BEHIND: u64 = 1024 * 1024;
 /// Bytes, more than a terminal can hold unread.

@@ -136,12 +136,12 @@ proptest! {
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let (rebuilt, expected) = runtime.block_on(rebuild(seed, length, cut));
-        proptest::prop_assert_eq!(&rebuilt, &expected, "{:?} is not {:?}", text(&rebuilt), text(&expected));
+        proptest::prop_assert!(rebuilt == expected, "{} is not {}", text(&rebuilt), text(&expected));
     }
 }
 
 fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+    bytes.escape_ascii().to_string()
 }
 
 /// A session of some pieces of output and sizes with a checkpoint somewhere among them: its screen, and the one
@@ -154,7 +154,9 @@ async fn rebuild(seed: u64, length: usize, cut: usize) -> (Vec<u8>, Vec<u8>) {
     let mut sizes = 0;
     for step in 0..length {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        let index = (random >> 33) as usize % (PIECES.len() + 1);
+        // A drawing does not say which lines were wrapped by themselves in all cases, so after it the size stays.
+        let kinds = PIECES.len() + usize::from(step <= cut || cut >= length);
+        let index = (random >> 33) as usize % kinds;
         if let Some(piece) = PIECES.get(index) {
             journal.append(step as u64, piece.as_bytes(), ALL);
             screen.feed(piece.as_bytes());
