@@ -248,7 +248,7 @@ const OFFER = Uint8Array.of(0x11, 0, 40, 0, 30);
 test("a size is offered only with the claim, and a turned screen offers another", async () => {
   const { socket } = await attach();
   attachment.fit({ columns: 40, rows: 30 });
-  attachment.fit({ columns: 80, rows: 20 });
+  attachment.offer({ columns: 80, rows: 20 });
   expect(socket.sent.slice(2)).toEqual([OFFER, CLAIM, Uint8Array.of(0x11, 0, 80, 0, 20)]);
   attachment.yield();
   expect(socket.sent.at(-1)).toEqual(Uint8Array.of(0x14));
@@ -269,7 +269,7 @@ test("a claim that was taken is told, and not taken back", async () => {
   expect(second.sent).toEqual(["tsm_dev_1", LOOKS]);
 });
 
-test("a claim is taken again after a cut if it is free, and let go if somebody took it meanwhile", async () => {
+test("a wish for the claim outlives a cut, and is let go if somebody took it meanwhile", async () => {
   const { socket, end } = await attach();
   attachment.fit({ columns: 40, rows: 30 });
   claim(socket, true, false, "phone");
@@ -277,13 +277,13 @@ test("a claim is taken again after a cut if it is free, and let go if somebody t
   await end;
   const again = await attach();
   expect(again.socket.sent.slice(2)).toEqual([OFFER]);
-  claim(again.socket, false, false, null);
-  expect(again.socket.sent.slice(3)).toEqual([CLAIM]);
+  claim(again.socket, true, false, "phone");
   again.socket.close();
   await again.end;
   const { socket: third } = await attach();
   claim(third, false, false, "laptop");
   expect(attachment.claim.value).toEqual({ holder: false, taken_from: true, by: "laptop" });
+  expect(attachment.wanted).toBeNull();
   expect(third.sent.slice(2)).toEqual([OFFER]);
 });
 

@@ -81,12 +81,16 @@ export class Attachment {
     this.send(encodeVisibility(visible, atLiveEdge));
   }
 
-  /** Takes the claim, with what this screen shows; or says that it shows something else now. */
+  /** Takes the claim, with what this screen shows. */
   fit(size: Size): void {
-    const isNew = this.asked === null;
+    this.offer(size);
+    this.send(encodeClaim());
+  }
+
+  /** Says what this screen shows now, where a person wanted it to be the session's size. */
+  offer(size: Size): void {
     this.asked = size;
     this.send(encodeSize(size));
-    if (isNew) this.send(encodeClaim());
   }
 
   /** Gives the claim back. */
@@ -178,7 +182,7 @@ export class Attachment {
     this.hello.value = hello;
     this.claim.value = null;
     this.send(encodeVisibility(this.looks.visible, this.looks.atLiveEdge));
-    // What this screen shows is asked for again only if nobody else took the claim meanwhile.
+    // The daemon knows this client's wish, and grants it again unless somebody else's is newer.
     if (this.asked) this.send(encodeSize(this.asked));
     const lost =
       hello.mode === "write"
@@ -190,8 +194,7 @@ export class Attachment {
   private claimed(claim: ClaimChange): void {
     const before = this.claim.peek();
     const takenMeanwhile = before === null && this.asked !== null && !claim.holder && claim.by !== null;
-    if (this.asked && claim.by === null && before === null) this.send(encodeClaim());
-    else if (this.asked && !claim.holder && (claim.taken_from || takenMeanwhile)) this.asked = null;
+    if (this.asked && !claim.holder && (claim.taken_from || takenMeanwhile)) this.asked = null;
     this.claim.value = takenMeanwhile ? { ...claim, taken_from: true } : claim;
   }
 

@@ -135,7 +135,7 @@ export class Controls {
     const size = this.stage.fittingSize();
     const { wanted } = this.attachment;
     if (!wanted || (isTyping && size.columns === wanted.columns)) return;
-    if (size.columns !== wanted.columns || size.rows !== wanted.rows) this.attachment.fit(size);
+    if (size.columns !== wanted.columns || size.rows !== wanted.rows) this.attachment.offer(size);
   }
 
   private look(): void {
