@@ -49,7 +49,7 @@ export function Menu({ session, name, controls, writes }: MenuProps) {
         <Confirm
           title={strings.terminal.stopTitle(name)}
           text={strings.terminal.stopText}
-          action={strings.terminal.stop}
+          action={strings.terminal.stopIt}
           answer={(yes) => {
             asks.value = null;
             if (yes) void stop(session);
@@ -60,7 +60,7 @@ export function Menu({ session, name, controls, writes }: MenuProps) {
         <Confirm
           title={strings.terminal.deleteTitle(name)}
           text={strings.terminal.deleteText}
-          action={strings.terminal.delete}
+          action={strings.terminal.deleteIt}
           answer={(yes) => {
             asks.value = null;
             if (yes) void remove(session, name);

@@ -1,11 +1,11 @@
 import { Terminal } from "@xterm/xterm";
-import type { Size } from "../protocol";
-import type { Line } from "../protocol";
+import type { Line, Size } from "../protocol";
+import { strings } from "../strings";
 import { drawLines } from "./lines";
 import { muteAnswers } from "./mute";
-import { daemonWidths } from "./widths";
+import { appearance, onAppearanceChange } from "./theme";
 import { widgetOptions } from "./widget";
-import { onAppearanceChange, appearance } from "./theme";
+import { daemonWidths } from "./widths";
 
 /** What the pane tells. */
 export interface PaneListener {
@@ -29,6 +29,7 @@ export class Pane {
     this.terminal.unicode.register(daemonWidths);
     this.terminal.unicode.activeVersion = daemonWidths.version;
     this.terminal.open(this.element);
+    this.terminal.textarea?.setAttribute("aria-label", strings.terminal.earlier);
     this.terminal.onData((data) => listener.typed(data));
     this.terminal.onScroll(() => this.tell(listener));
     this.stopTheme = onAppearanceChange(() => (this.terminal.options = appearance()));
