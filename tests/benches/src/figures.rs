@@ -13,6 +13,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
 
+pub(crate) use self::screen::history;
 use crate::{
     kernel,
     report::{Figure, Format},

@@ -44,6 +44,7 @@ fn run(command: Command) -> Result<ExitCode> {
         }
         Command::Floor { kind, programs } => floor::serve(kind, &programs)?,
         Command::Emit { gate, kind, bytes } => program::emit(&gate, kind, bytes)?,
+        Command::History => figures::history()?,
         Command::Echo { gate } => program::echo(&gate)?,
         Command::Rest { gate, lines } => program::rest(&gate, lines)?,
     }
@@ -87,6 +88,9 @@ enum Command {
     /// Sends back what is typed, as a line editor does.
     #[command(hide = true)]
     Echo { gate: PathBuf },
+    /// Says what a screen's history costs.
+    #[command(hide = true)]
+    History,
     /// Writes so many lines, then rests until its terminal goes.
     #[command(hide = true)]
     Rest { gate: PathBuf, lines: u32 },

@@ -4,7 +4,7 @@ use std::{
     io::{self, ErrorKind, Read, Write},
     net::{SocketAddr, TcpStream},
     os::unix::net::UnixStream,
-    sync::{Arc, OnceLock},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use anyhow::Result;
@@ -83,9 +83,8 @@ impl Write for Tls {
 
 /// One configuration per pin: what it costs to make belongs to no connection.
 fn config(pin: &str) -> Result<Arc<ClientConfig>> {
-    static LAST: OnceLock<std::sync::Mutex<Option<(String, Arc<ClientConfig>)>>> = OnceLock::new();
-    let last = LAST.get_or_init(Default::default);
-    let mut last = last.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    static LAST: Mutex<Option<(String, Arc<ClientConfig>)>> = Mutex::new(None);
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((known, config)) = last.as_ref()
         && known == pin
     {

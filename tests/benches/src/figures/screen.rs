@@ -1,5 +1,7 @@
 //! B5: the screen's own speed, beside alacritty_terminal alone, on one thread.
 
+use std::process::Command;
+
 use alacritty_terminal::{
     Term,
     event::VoidListener,
@@ -13,7 +15,7 @@ use terminal::Size;
 use super::Findings;
 use crate::{
     content::Kind,
-    kernel::thread_seconds,
+    kernel::{self, thread_seconds},
     report::Figure,
     sampling::{ROUNDS, median},
 };
@@ -37,9 +39,39 @@ pub(super) fn run(findings: &mut Findings) -> Result<()> {
             |ratio| ratio >= 3.0,
         ));
     }
-    findings.missing(
-        "B5 memory of 10,000 lines",
-        "a screen does not say yet how many lines it keeps",
+    memory(findings)
+}
+
+/// In a process of its own, where nothing was freed before.
+fn memory(findings: &mut Findings) -> Result<()> {
+    let output = Command::new(std::env::current_exe()?).arg("history").output()?;
+    let (lines, mebibytes): (u64, f64) = serde_json::from_slice(&output.stdout)?;
+    if lines < LINES {
+        findings.missing("B5 memory", &format!("a screen keeps {lines} lines"));
+        return Ok(());
+    }
+    findings.add(Figure::alone(
+        "B5 memory",
+        (mebibytes, "MiB"),
+        "≤ 3 MB for 10,000 lines of 80 columns",
+        mebibytes * 1.048_576 <= 3.0,
+    ));
+    Ok(())
+}
+
+/// Prints how many lines of history a screen has after 10,000 full ones scrolled out of it, and what it costs in MiB.
+pub(crate) fn history() -> Result<()> {
+    let line = "the quick brown fox jumps over the lazy dog while the build goes on and on and 1\r\n";
+    let before = kernel::memory(std::process::id())?.private;
+    let mut screen = terminal::screen(Size::new(80, ROWS));
+    for _ in 0..LINES + u64::from(ROWS) {
+        screen.feed(line.as_bytes());
+    }
+    let more = kernel::memory(std::process::id())?.private - before;
+    let history = screen.history();
+    println!(
+        "{}",
+        serde_json::to_string(&(history.end - history.start, more / 1024.0))?
     );
     Ok(())
 }
@@ -77,6 +109,7 @@ impl Dimensions for Area {
     }
 }
 
+const LINES: u64 = 10_000;
 const COLUMNS: u16 = 100;
 const ROWS: u16 = 30;
 /// Blocks of about a megabyte.
