@@ -2,7 +2,7 @@
 //! read as it is of the daemon.
 
 mod log;
-mod pty;
+pub(crate) mod pty;
 mod serve;
 
 use std::{

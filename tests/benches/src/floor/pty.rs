@@ -18,7 +18,7 @@ use rustix::{
 use super::Ready;
 
 /// Starts the program on a terminal of the session's default size.
-pub(super) fn spawn(words: &[String]) -> Result<(OwnedFd, Child)> {
+pub(crate) fn spawn(words: &[String]) -> Result<(OwnedFd, Child)> {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
     grantpt(&master)?;
     unlockpt(&master)?;
@@ -38,6 +38,7 @@ pub(super) fn spawn(words: &[String]) -> Result<(OwnedFd, Child)> {
     let (program, arguments) = words.split_first().context("a program has a name")?;
     let child = Command::new(program)
         .args(arguments)
+        .env("TERM", "xterm-256color")
         .stdin(slave.try_clone()?)
         .stdout(slave.try_clone()?)
         .stderr(slave)
