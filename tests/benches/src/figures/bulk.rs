@@ -164,4 +164,4 @@ pub(super) fn emit(gate: &Gate, kind: Kind, bytes: u64) -> Result<Vec<String>> {
 }
 
 /// Long enough that a median of five tells 5 %.
-const BYTES: u64 = 64 << 20;
+const BYTES: u64 = 32 << 20;
