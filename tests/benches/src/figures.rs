@@ -79,7 +79,13 @@ impl Selection {
 struct Findings(Vec<Figure>);
 
 impl Findings {
+    /// Said at once as well: a run that is broken off has told what it found.
     fn add(&mut self, figure: Figure) {
+        let ratio = figure
+            .ratio
+            .map(|ratio| format!(", × {ratio:.2}"))
+            .unwrap_or_default();
+        eprintln!("{}: {:.2} {}{ratio}", figure.figure, figure.value, figure.unit);
         self.0.push(figure);
     }
 
