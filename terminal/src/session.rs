@@ -357,8 +357,13 @@ impl Shared {
             ground: journal.end(),
             sizes: journal.first_size_from(Offset(u64::MAX)),
         };
+        // One that has to be drawn again is begun when it is.
+        let size = match rebuild.is_done() {
+            true => journal.size(),
+            false => Size::new(1, 1),
+        };
         Self {
-            screen: Mutex::new(Box::new(AlacrittyScreen::new(journal.size()))),
+            screen: Mutex::new(Box::new(AlacrittyScreen::new(size))),
             journal: Mutex::new(journal),
             output: watch::Sender::new(()),
             drawn: watch::Sender::new(drawn),

@@ -15,7 +15,7 @@ use crate::screen::AlacrittyScreen;
 
 impl Session {
     /// Waits until the screen shows what the program wrote before this process took the session over; at once, where
-    /// there is nothing such. Until then the screen is blank. Cancel safe.
+    /// there is nothing such. Until then the screen is blank and small. Cancel safe.
     pub async fn rebuilt(&self) {
         self.shared.rebuilt().await;
     }
@@ -110,7 +110,10 @@ impl Shared {
                 }
             }
             None => {
-                let size = self.journal().first_size().unwrap_or(screen.size());
+                let size = {
+                    let journal = self.journal();
+                    journal.first_size().unwrap_or(journal.size())
+                };
                 *screen = Box::new(AlacrittyScreen::new(size));
                 Drawn {
                     seen: Offset::START,
