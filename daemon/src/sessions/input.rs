@@ -29,6 +29,7 @@ impl Handle {
         self.at_hand(&permit)?;
         let mut bytes = match (input.text, input.data) {
             (Some(text), None) => {
+                self.record.engine.rebuilt().await;
                 let has_brackets = self.record.engine.look(|screen| screen.wants_bracketed_paste());
                 paste::typed(&text, has_brackets)
             }
@@ -52,6 +53,7 @@ impl Handle {
         names: &[String],
     ) -> Result<(), SessionError> {
         self.at_hand(&permit)?;
+        self.record.engine.rebuilt().await;
         let modes = self.record.engine.look(|screen| KeyModes {
             application_cursor: screen.application_cursor_keys(),
             application_keypad: screen.application_keypad(),

@@ -44,6 +44,7 @@ impl Handle {
         let mut state = engine.state();
         let mut changes = engine.changes();
         if let Some(text) = &mut text {
+            engine.rebuilt().await;
             engine.look(|screen| text.begin(screen));
         }
         loop {
