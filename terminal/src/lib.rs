@@ -37,7 +37,8 @@ pub use offset::Offset;
 pub use process::Exit;
 pub use screen::{Line, Screen, Signal, Snapshot, screen};
 pub use session::{
-    Changes, Ended, Event, InputError, Options, Output, Recorded, Recording, Session, SessionState, Writer,
+    Changes, ClientKey, Ended, Event, Input, InputError, Options, Output, Recorded, Recording, Session,
+    SessionState, Writer,
 };
 pub use size::Size;
 pub use spawn::{Command, DescriptorLimit, SpawnError, program_environment};

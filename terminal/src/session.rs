@@ -35,7 +35,7 @@ pub use recording::{Event, Recorded, Recording};
 pub use store::Output;
 pub(crate) use store::Records;
 pub use stored::Ended;
-pub use writer::{InputError, Writer};
+pub use writer::{ClientKey, Input, InputError, Writer};
 
 /// A running or ended program with its output and its screen. A clone is another handle on the same session;
 /// the session goes on when the last handle is dropped, until its program ends.
@@ -144,7 +144,7 @@ impl Session {
     /// Somebody who types. Input that the gate refuses when its turn comes is dropped.
     #[must_use]
     pub fn writer(&self, gate: Arc<dyn crate::Gate>) -> Writer {
-        Writer::new(Arc::clone(&self.shared), gate)
+        Writer::new(Arc::clone(&self.shared), gate, None)
     }
 
     /// Gives the terminal another size and tells the program (SIGWINCH). Returns whether it had another one
@@ -314,7 +314,10 @@ pub(crate) struct Shared {
     input: mpsc::Sender<writer::Chunk>,
     /// Answers of the screen to the program's queries, not yet written.
     replies: Mutex<Vec<u8>>,
+    /// Wakes who writes to the terminal: an answer, an interrupt or a discard came.
     replied: Notify,
+    /// Input that goes ahead of all other.
+    interrupts: Mutex<Vec<writer::Chunk>>,
     /// What the program said about itself, with the session's time, not yet taken.
     signals: Mutex<Vec<(u64, Signal)>>,
     /// None of a session that was read from the disk.
@@ -372,6 +375,7 @@ impl Shared {
             input,
             replies: Mutex::default(),
             replied: Notify::new(),
+            interrupts: Mutex::default(),
             signals: Mutex::default(),
             tree,
             store,

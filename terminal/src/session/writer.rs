@@ -1,4 +1,9 @@
 //! Typing: a bounded queue into the PTY, each chunk behind its writer's gate.
+//!
+//! **Exactly once.** A client numbers what it types, from 1, over all its connections. The session remembers how much
+//! of each client's input the terminal took, to the byte, and drops what comes again. It is remembered *before* the
+//! `write(2)` and corrected after it where less was taken: a process killed in between loses at most what that one
+//! write would have taken, and never types anything twice.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -6,11 +11,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use rustix::termios::{LocalModes, SpecialCodeIndex, tcgetattr};
 use tokio::io::unix::AsyncFd;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
-use super::{Shared, lock};
+use self::progress::{Place, Progress};
+use super::{Session, Shared, lock};
 use crate::gate::Gate;
+
+mod deliver;
+mod progress;
+
+pub(super) use self::deliver::write;
 
 /// Somebody who types into a session. Writers' inputs are delivered in the order in which they were queued.
 #[derive(Clone)]
@@ -19,13 +31,25 @@ pub struct Writer {
     state: Arc<State>,
 }
 
+/// Numbered input, as it came.
+#[derive(Debug, Clone)]
+pub struct Input {
+    /// The client's number for it, from 1.
+    pub sequence: u64,
+    /// What is typed.
+    pub bytes: Vec<u8>,
+    generation: u64,
+}
+
 impl Writer {
-    pub(super) fn new(shared: Arc<Shared>, gate: Arc<dyn Gate>) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, gate: Arc<dyn Gate>, client: Option<ClientKey>) -> Self {
         Self {
             shared,
             state: Arc::new(State {
                 gate,
+                client,
                 generation: AtomicU64::new(0),
+                applied: watch::Sender::new(0),
             }),
         }
     }
@@ -39,23 +63,144 @@ impl Writer {
     pub async fn write(&self, input: &[u8]) -> Result<(), InputError> {
         let generation = self.state.generation.load(Ordering::Acquire);
         for part in input.chunks(MAX_CHUNK) {
-            let chunk = Chunk {
-                writer: Arc::clone(&self.state),
-                generation,
-                bytes: part.into(),
-            };
-            self.shared
-                .input
-                .send(chunk)
-                .await
-                .map_err(|_closed| InputError::Exited)?;
+            self.send(self.chunk(part, generation, None)).await?;
         }
         Ok(())
+    }
+
+    /// Takes numbered input in. What it leaves to be queued by [`queue`](Self::queue), in order, comes back; where the
+    /// terminal makes a signal of one of its bytes (VINTR with ISIG, termios(3)), all that this writer typed before
+    /// and the terminal did not take is dropped, and that byte goes ahead of everything else.
+    ///
+    /// # Errors
+    /// When the number or the length cannot be.
+    pub fn take_in(&self, sequence: u64, bytes: Vec<u8>) -> Result<Option<Input>, InputError> {
+        if !(1..=progress::MAX_SEQUENCE).contains(&sequence) || bytes.len() > progress::MAX_LENGTH {
+            return Err(InputError::Malformed);
+        }
+        if let Some(from) = self.interrupt_in(&bytes) {
+            self.discard();
+            let place = Place {
+                sequence,
+                from,
+                length: bytes.len(),
+            };
+            let generation = self.state.generation.load(Ordering::Acquire);
+            let chunk = self.chunk(&bytes[from..], generation, Some(place));
+            lock(&self.shared.interrupts).push(chunk);
+            self.shared.replied.notify_one();
+            return Ok(None);
+        }
+        let generation = self.state.generation.load(Ordering::Acquire);
+        Ok(Some(Input {
+            sequence,
+            bytes,
+            generation,
+        }))
+    }
+
+    /// Queues what [`take_in`](Self::take_in) gave, as [`write`](Self::write) does; drops it where it was discarded since.
+    ///
+    /// # Errors
+    /// When the program has ended.
+    pub async fn queue(&self, input: &Input) -> Result<(), InputError> {
+        let Input {
+            sequence,
+            bytes,
+            generation,
+        } = input;
+        let mut from = 0;
+        loop {
+            if self.state.generation.load(Ordering::Acquire) != *generation {
+                return Ok(());
+            }
+            let part = &bytes[from..bytes.len().min(from + MAX_CHUNK)];
+            let place = Place {
+                sequence: *sequence,
+                from,
+                length: bytes.len(),
+            };
+            self.send(self.chunk(part, *generation, Some(place))).await?;
+            from += part.len();
+            if from >= bytes.len() {
+                return Ok(());
+            }
+        }
     }
 
     /// Drops what this writer queued and the terminal did not take yet.
     pub fn discard(&self) {
         self.state.generation.fetch_add(1, Ordering::AcqRel);
+        self.shared.replied.notify_one();
+    }
+
+    /// The number of the last input that the terminal took whole, now and as it grows.
+    #[must_use]
+    pub fn applied(&self) -> watch::Receiver<u64> {
+        self.state.applied.subscribe()
+    }
+
+    /// Where the first byte is of which the terminal would make SIGINT.
+    fn interrupt_in(&self, bytes: &[u8]) -> Option<usize> {
+        let control = lock(&self.shared.control);
+        let modes = tcgetattr(control.as_ref()?.get_ref()).ok()?;
+        let interrupt = modes.special_codes[SpecialCodeIndex::VINTR];
+        // _POSIX_VDISABLE: no byte does.
+        if interrupt == 0 || !modes.local_modes.contains(LocalModes::ISIG) {
+            return None;
+        }
+        bytes.iter().position(|byte| *byte == interrupt)
+    }
+
+    fn chunk(&self, bytes: &[u8], generation: u64, place: Option<Place>) -> Chunk {
+        Chunk {
+            writer: Arc::clone(&self.state),
+            generation,
+            bytes: bytes.into(),
+            taken: 0,
+            place,
+        }
+    }
+
+    async fn send(&self, chunk: Chunk) -> Result<(), InputError> {
+        let sent = self.shared.input.send(chunk).await;
+        sent.map_err(|_closed| InputError::Exited)
+    }
+}
+
+impl Session {
+    /// The same as [`writer`](Self::writer), for a client whose numbered input is typed exactly once, over all its
+    /// connections.
+    #[must_use]
+    pub fn writer_of(&self, gate: Arc<dyn Gate>, client: ClientKey) -> Writer {
+        Writer::new(Arc::clone(&self.shared), gate, Some(client))
+    }
+
+    /// The number of the last input of this client that the terminal took whole, 0 if it took none; `None` where
+    /// that is not known: the client is new, or was forgotten. From now on it is known.
+    #[must_use]
+    pub fn input_applied(&self, client: ClientKey) -> Option<u64> {
+        let known = self.shared.applied(client);
+        self.remember_input(client);
+        known.map(|progress| Progress(progress).messages())
+    }
+
+    /// Keeps what is known of a client's input, for 10 min at least.
+    pub fn remember_input(&self, client: ClientKey) {
+        let known = self.shared.applied(client).unwrap_or_default();
+        self.shared.set_applied(client, known);
+    }
+}
+
+impl Shared {
+    /// How much of a client's input the terminal took, as a [`Progress`].
+    fn applied(&self, client: ClientKey) -> Option<u64> {
+        self.journal().applied(client)
+    }
+
+    fn set_applied(&self, client: ClientKey, progress: u64) {
+        let journal = self.journal();
+        journal.set_applied(client, progress, journal.time_ms());
     }
 }
 
@@ -67,12 +212,18 @@ impl std::fmt::Debug for Writer {
     }
 }
 
+/// Who numbers input: a hash over the principal and the id that its client chose.
+pub type ClientKey = [u8; 16];
+
 /// Why input was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InputError {
     /// The program has ended.
     #[error("the session's program has ended")]
     Exited,
+    /// Its number is 0 or absurd, or it is longer than any message.
+    #[error("the input's number or length cannot be")]
+    Malformed,
 }
 
 /// A piece of input on its way to the PTY.
@@ -80,6 +231,10 @@ pub(super) struct Chunk {
     writer: Arc<State>,
     generation: u64,
     bytes: Box<[u8]>,
+    /// How many of the bytes need not be written any more.
+    taken: usize,
+    /// Where it stands in numbered input.
+    place: Option<Place>,
 }
 
 impl Chunk {
@@ -91,67 +246,10 @@ impl Chunk {
 /// What a writer's handles and its queued chunks share.
 struct State {
     gate: Arc<dyn Gate>,
+    client: Option<ClientKey>,
     /// Chunks of an earlier generation are dropped.
     generation: AtomicU64,
-}
-
-/// Writes answers and input to the PTY until it is aborted.
-pub(super) async fn write(
-    shared: Arc<Shared>,
-    master: Arc<AsyncFd<OwnedFd>>,
-    mut queue: mpsc::Receiver<Chunk>,
-) {
-    loop {
-        let replies = std::mem::take(&mut *lock(&shared.replies));
-        if !replies.is_empty() {
-            write_all(&master, &replies, |write| {
-                write();
-                true
-            })
-            .await;
-            continue;
-        }
-        tokio::select! {
-            biased;
-            () = shared.replied.notified() => {}
-            chunk = queue.recv() => {
-                // The sender lives in `shared`.
-                let Some(chunk) = chunk else { return };
-                write_all(&master, &chunk.bytes, |write| !chunk.is_discarded() && chunk.writer.gate.pass(write)).await;
-            }
-        }
-    }
-}
-
-/// Writes all of `bytes`, each `write(2)` through `pass`; gives up when it refuses or the terminal does.
-async fn write_all(master: &AsyncFd<OwnedFd>, bytes: &[u8], mut pass: impl FnMut(&mut dyn FnMut()) -> bool) {
-    let mut rest = bytes;
-    while !rest.is_empty() {
-        let Ok(mut ready) = master.writable().await else {
-            return;
-        };
-        // Asked before the attempt, which clears it where nothing can be written.
-        let is_closed = ready.ready().is_write_closed();
-        let outcome = ready.try_io(|master| {
-            let mut result = Ok(0);
-            let passed = pass(&mut || result = rustix::io::write(master.get_ref(), rest));
-            result
-                .map(|written| passed.then_some(written))
-                .map_err(io::Error::from)
-        });
-        match outcome {
-            Ok(Ok(Some(written))) => rest = &rest[written..],
-            Ok(Ok(None)) => return,
-            Ok(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
-            Ok(Err(error)) => {
-                tracing::debug!(%error, "the terminal takes no input");
-                return;
-            }
-            // Full, and no process had it open at some time: readiness is said for ever, also while one has it open again.
-            Err(_would_block) if is_closed => tokio::time::sleep(RETRY).await,
-            Err(_would_block) => {}
-        }
-    }
+    applied: watch::Sender<u64>,
 }
 
 /// Input bytes in one write: what a terminal takes at once.

@@ -80,3 +80,84 @@ async fn a_session_ends_with_its_program_though_the_terminal_is_full_of_unread_i
     soon(session.stop()).await;
     assert!(session.state().borrow().exit().is_some());
 }
+
+/// Types numbered input as a connection does.
+async fn types(writer: &crate::Writer, sequence: u64, bytes: &[u8]) {
+    if let Some(input) = writer.take_in(sequence, bytes.to_vec()).unwrap() {
+        soon(writer.queue(&input)).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn numbered_input_that_comes_again_on_another_connection_is_typed_once() {
+    let session = run("stty raw -echo; printf ready; exec head -c 10009").await;
+    read_until(&mut session.attach(Mode::Lossless, Start::Screen), "ready").await;
+    let client = [7; 16];
+    assert_eq!(session.input_applied(client), None);
+    assert_eq!(session.input_applied(client), Some(0));
+    let long = [b'l'; 10_000];
+    let first = session.writer_of(Arc::new(Right::default()), client);
+    types(&first, 1, b"abc").await;
+    types(&first, 2, &long).await;
+    soon(first.applied().wait_for(|applied| *applied == 2))
+        .await
+        .unwrap();
+    let second = session.writer_of(Arc::new(Right::default()), client);
+    types(&second, 1, b"abc").await;
+    types(&second, 2, &long).await;
+    types(&second, 3, b"def").await;
+    let other = session.writer_of(Arc::new(Right::default()), [8; 16]);
+    soon(second.applied().wait_for(|applied| *applied == 3))
+        .await
+        .unwrap();
+    types(&other, 1, b"ghi").await;
+    let seen = read_to_end(session.attach(Mode::Lossless, Start::Screen)).await;
+    let expected = [b"readyabc", &long[..], b"defghi"].concat();
+    assert!(seen == expected, "{}", String::from_utf8_lossy(&seen));
+    assert_eq!(session.input_applied(client), Some(3));
+}
+
+#[tokio::test]
+async fn an_interrupt_drops_what_its_writer_had_not_sent_yet_and_nobody_elses() {
+    let script = "stty -echo; trap 'stty raw; printf INT; exec head -c 5' INT; printf ready; while :; do sleep 0.02; done";
+    let session = run(script).await;
+    read_until(&mut session.attach(Mode::Lossless, Start::Screen), "ready").await;
+    let writer = session.writer_of(Arc::new(Right::default()), [7; 16]);
+    let unsent = writer.take_in(1, b"unsent".to_vec()).unwrap().unwrap();
+    types(&writer, 2, b"before\x03").await;
+    soon(writer.queue(&unsent)).await.unwrap();
+    read_until(&mut session.attach(Mode::Lossless, Start::Screen), "INT").await;
+    types(&session.writer_of(Arc::new(Right::default()), [8; 16]), 1, b"oth").await;
+    types(&writer, 3, b"er").await;
+    let seen = read_to_end(session.attach(Mode::Lossless, Start::Screen)).await;
+    assert_eq!(String::from_utf8_lossy(&seen), "readyINTother");
+}
+
+#[tokio::test]
+async fn an_interrupt_reaches_a_program_that_does_not_read_what_others_type() {
+    // Nobody reads what the other types.
+    let script = "stty raw -echo isig; trap 'stty -isig; printf INT; exec cat >/dev/null' INT; printf ready; while :; do sleep 0.02; done";
+    let session = run(script).await;
+    read_until(&mut session.attach(Mode::Lossless, Start::Screen), "ready").await;
+    let (one, other) = (
+        session.writer_of(Arc::new(Right::default()), [7; 16]),
+        session.writer_of(Arc::new(Right::default()), [8; 16]),
+    );
+    types(&other, 1, &[b'x'; 3_000]).await;
+    types(&one, 1, b"\x03").await;
+    read_until(&mut session.attach(Mode::Lossless, Start::Screen), "INT").await;
+    session.stop().await;
+}
+
+#[tokio::test]
+async fn a_number_that_cannot_be_is_refused() {
+    let session = run("read x").await;
+    let writer = session.writer_of(Arc::new(Right::default()), [7; 16]);
+    for sequence in [0, u64::MAX] {
+        assert_eq!(
+            writer.take_in(sequence, vec![b'a']).unwrap_err(),
+            crate::InputError::Malformed
+        );
+    }
+    session.stop().await;
+}

@@ -1,0 +1,155 @@
+//! The one task that writes to the PTY: answers, interrupts, then input in the order in which it was queued.
+
+use super::{Arc, AsyncFd, Chunk, OwnedFd, Place, Progress, RETRY, Shared, io, lock, mpsc};
+
+/// Writes answers and input to the PTY until it is aborted.
+pub(in crate::session) async fn write(
+    shared: Arc<Shared>,
+    master: Arc<AsyncFd<OwnedFd>>,
+    mut queue: mpsc::Receiver<Chunk>,
+) {
+    // What is being written, last; below it what an interrupt overtook.
+    let mut current: Vec<Chunk> = Vec::new();
+    loop {
+        current.append(&mut lock(&shared.interrupts));
+        current.retain(|chunk| !chunk.is_discarded());
+        if let Some(chunk) = current.last_mut() {
+            if deliver(&shared, &master, chunk).await == Delivery::Done {
+                current.pop();
+            }
+            continue;
+        }
+        let replies = std::mem::take(&mut *lock(&shared.replies));
+        if !replies.is_empty() {
+            answer(&master, &replies).await;
+            continue;
+        }
+        tokio::select! {
+            biased;
+            () = shared.replied.notified() => {}
+            chunk = queue.recv() => {
+                // The sender lives in `shared`.
+                let Some(chunk) = chunk else { return };
+                current.push(chunk);
+            }
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Delivery {
+    /// Written, refused, or given up.
+    Done,
+    /// Something else may have to be done first.
+    Woken,
+}
+
+/// Writes what is left of a chunk, each `write(2)` through its gate; gives up when that refuses or the terminal does.
+async fn deliver(shared: &Shared, master: &AsyncFd<OwnedFd>, chunk: &mut Chunk) -> Delivery {
+    loop {
+        let mut ready = tokio::select! {
+            biased;
+            () = shared.replied.notified() => return Delivery::Woken,
+            ready = master.writable() => match ready {
+                Ok(ready) => ready,
+                Err(_) => return Delivery::Done,
+            },
+        };
+        // Asked before the attempt, which clears it where nothing can be written.
+        let is_closed = ready.ready().is_write_closed();
+        let gate = Arc::clone(&chunk.writer.gate);
+        let outcome = ready.try_io(|master| {
+            let mut result = Ok(());
+            let passed = gate.pass(&mut || result = write_once(shared, master.get_ref(), chunk));
+            result.map(|()| passed)
+        });
+        match outcome {
+            Ok(Ok(true)) if chunk.taken < chunk.bytes.len() => {}
+            Ok(Ok(_)) => return Delivery::Done,
+            Ok(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
+            Ok(Err(error)) => {
+                tracing::debug!(%error, "the terminal takes no input");
+                return Delivery::Done;
+            }
+            // Full, and no process had it open at some time: readiness is said for ever, also while one has it open again.
+            Err(_would_block) if is_closed => tokio::select! {
+                () = shared.replied.notified() => return Delivery::Woken,
+                () = tokio::time::sleep(RETRY) => {}
+            },
+            Err(_would_block) => {}
+        }
+    }
+}
+
+/// Writes once, and remembers what its client need not send again.
+fn write_once(shared: &Shared, master: &OwnedFd, chunk: &mut Chunk) -> io::Result<()> {
+    let length = chunk.bytes.len();
+    let known = chunk.place.zip(chunk.writer.client);
+    let Some((place, client)) = known else {
+        if chunk.taken < length {
+            chunk.taken += rustix::io::write(master, &chunk.bytes[chunk.taken..])?;
+        }
+        applied(chunk);
+        return Ok(());
+    };
+    let before = Progress(shared.applied(client).unwrap_or_default());
+    chunk.taken = chunk.taken.max(place.taken(length, before));
+    if chunk.taken < length {
+        shared.set_applied(client, place.after(length).0);
+        let written = rustix::io::write(master, &chunk.bytes[chunk.taken..]);
+        match written {
+            Ok(written) => chunk.taken += written,
+            Err(error) => {
+                shared.set_applied(client, before.0);
+                return Err(error.into());
+            }
+        }
+    }
+    let after = place.after(chunk.taken);
+    if after > before {
+        shared.set_applied(client, after.0);
+    }
+    applied(chunk);
+    Ok(())
+}
+
+/// Tells the writer that a message is with the terminal.
+fn applied(chunk: &Chunk) {
+    let Some(Place {
+        sequence,
+        from,
+        length,
+    }) = chunk.place
+    else {
+        return;
+    };
+    if from + chunk.taken < length {
+        return;
+    }
+    chunk.writer.applied.send_if_modified(|applied| {
+        let grows = sequence > *applied;
+        *applied = sequence.max(*applied);
+        grows
+    });
+}
+
+/// Writes the screen's answers to the program's queries.
+async fn answer(master: &AsyncFd<OwnedFd>, answers: &[u8]) {
+    let mut rest = answers;
+    while !rest.is_empty() {
+        let Ok(mut ready) = master.writable().await else {
+            return;
+        };
+        let is_closed = ready.ready().is_write_closed();
+        match ready.try_io(|master| rustix::io::write(master.get_ref(), rest).map_err(io::Error::from)) {
+            Ok(Ok(written)) => rest = &rest[written..],
+            Ok(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
+            Ok(Err(error)) => {
+                tracing::debug!(%error, "the terminal takes no answers");
+                return;
+            }
+            Err(_would_block) if is_closed => tokio::time::sleep(RETRY).await,
+            Err(_would_block) => {}
+        }
+    }
+}
