@@ -1,9 +1,12 @@
 //! Following a session: a cursor into its output, not a queue of it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
+
+use self::acks::{LOSSLESS, Standing};
+use self::window::MAX_BEHIND;
 
 use crate::journal::Read;
 use crate::offset::Offset;
@@ -11,6 +14,13 @@ use crate::process::Exit;
 use crate::screen::Snapshot;
 use crate::session::{Records, Shared};
 use crate::size::Size;
+
+mod acks;
+mod brackets;
+mod window;
+
+pub use self::acks::Acks;
+pub(crate) use self::brackets::Brackets;
 
 /// What an attachment is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -76,7 +86,14 @@ pub struct Attachment {
     next_size: u64,
     /// What comes before more output.
     due: Due,
-    acks: Arc<AckState>,
+    acks: Arc<acks::Shared>,
+    /// When the viewer counts as late if it has not had all there was before.
+    late_at: Instant,
+    /// Whether the last snapshot stood for a backlog: until the viewer has drawn it, nothing is sent behind it.
+    was_behind: bool,
+    /// When something was delivered last, and the last snapshot that stood for a backlog.
+    delivered_at: Option<Instant>,
+    skipped_at: Option<Instant>,
     output: watch::Receiver<()>,
     drawn: watch::Receiver<Drawn>,
     state: watch::Receiver<crate::session::SessionState>,
@@ -88,10 +105,7 @@ impl Attachment {
         let output = shared.output.subscribe();
         let drawn = shared.drawn.subscribe();
         let state = shared.state.subscribe();
-        let acks = Arc::new(AckState {
-            acked: AtomicU64::new(0),
-            changed: Notify::new(),
-        });
+        let acks = Arc::new(acks::Shared::new());
         let mut attachment = Self {
             shared,
             mode,
@@ -99,6 +113,10 @@ impl Attachment {
             next_size: 0,
             due: Due::Output,
             acks,
+            late_at: Instant::now() + FIRST_LATE,
+            was_behind: false,
+            delivered_at: None,
+            skipped_at: None,
             output,
             drawn,
             state,
@@ -108,9 +126,9 @@ impl Attachment {
         attachment
     }
 
-    /// The next update, or `None` after [`Update::Exit`]. Waits for output, and while a window of 512 KiB is
-    /// not acknowledged, for [`acked`](Self::acked). Cancel safe: an update is not lost when the future is
-    /// dropped.
+    /// The next update, or `None` after [`Update::Exit`]. Waits for output; while more is on the way than the
+    /// viewer draws in a quarter of a second, for [`acked`](Self::acked); and while the program is in the middle of a
+    /// synchronized update, for its end. Cancel safe: an update is not lost when the future is dropped.
     pub async fn next(&mut self) -> Option<Update> {
         loop {
             if self.exit_delivered {
@@ -119,11 +137,10 @@ impl Attachment {
             self.output.borrow_and_update();
             // Read before the journal: once it says so, the journal's end is the last.
             let exit = self.state.borrow_and_update().exit();
-            let step = self.step();
-            match step {
+            match self.step(exit.is_some(), Instant::now()) {
                 Step::Deliver(update) => return Some(update),
                 Step::Again => {}
-                Step::WaitForAck { acked } => self.acks.moved_beyond(acked).await,
+                Step::WaitForAck { version } => self.acks.moved_beyond(version).await,
                 Step::WaitForScreen { sizes } => {
                     self.shared.rebuilt().await;
                     self.wait_for_screen(sizes).await;
@@ -134,24 +151,27 @@ impl Attachment {
                         return Some(update);
                     }
                 }
-                Step::WaitForOutput => {
+                Step::WaitForOutput { until: None } => {
                     if let Some(exit) = exit {
                         self.exit_delivered = true;
                         return Some(Update::Exit(exit));
                     }
-                    tokio::select! {
-                        _ = self.output.changed() => {}
-                        _ = self.state.changed() => {}
-                    }
+                    self.wait_for_output().await;
+                }
+                Step::WaitForOutput { until: Some(until) } => {
+                    let _ = tokio::time::timeout_at(until.into(), self.wait_for_output()).await;
+                }
+                Step::Pause { until } => {
+                    let _ = tokio::time::timeout_at(until.into(), self.acks.changed.notified()).await;
                 }
             }
         }
     }
 
-    /// Says that everything before `offset` is drawn. Whoever follows says so again and again, at the latest
-    /// when nothing more is left to draw.
+    /// Says that everything before `offset` is drawn, and by its ground offset that a snapshot is. Whoever follows
+    /// says so again and again, at the latest when nothing more is left to draw.
     pub fn acked(&self, offset: Offset) {
-        self.acks.ack(offset);
+        self.acks().acked(offset);
     }
 
     /// A handle that acknowledges for this attachment from another task.
@@ -185,37 +205,76 @@ impl Attachment {
             }
             (_, Start::Offset(offset))
                 if (journal.start()..=journal.end()).contains(&offset)
-                    && journal.end().since(offset) <= WINDOW as u64 =>
+                    && journal.end().since(offset) <= MAX_MISSED =>
             {
                 self.cursor = offset;
                 self.next_size = journal.first_size_from(offset);
             }
             _ => self.due = Due::Snapshot { sizes: 0 },
         }
-        self.acks.acked.store(self.cursor.0, Ordering::Release);
+        self.acks.place(self.cursor);
     }
 
-    /// One step without waiting.
-    fn step(&mut self) -> Step {
-        if let Due::Snapshot { sizes } = self.due {
-            return self.snapshot(sizes);
+    /// One step without waiting; `has_ended` if nothing more will come.
+    fn step(&mut self, has_ended: bool, now: Instant) -> Step {
+        let standing = self.acks.standing();
+        let step = if self.mode == Mode::Lossless {
+            self.read(standing, LOSSLESS, None)
+        } else {
+            self.show(standing, has_ended, now)
+        };
+        if matches!(step, Step::Deliver(_)) {
+            self.delivered_at = Some(now);
         }
-        let acked = self.acks.acked();
-        let unacked = self.cursor.since(acked);
-        if self.mode != Mode::Lossless && self.is_behind() {
-            if unacked > ACK_SLACK {
-                return Step::WaitForAck { acked };
+        step
+    }
+
+    /// The next step for somebody who wants to see the present.
+    fn show(&mut self, standing: Standing, has_ended: bool, now: Instant) -> Step {
+        let version = standing.version;
+        let rest = self.delivered_at.map(|at| at + HIDDEN_PAUSE);
+        if let Some(until) = rest.filter(|until| standing.is_hidden && now < *until) {
+            return Step::Pause { until };
+        }
+        if let Due::Snapshot { sizes } = self.due {
+            return self.snapshot(sizes, now);
+        }
+        if self.was_behind && standing.unacked > 0 {
+            return Step::WaitForAck { version };
+        }
+        if self.is_behind(standing.backlog, now) {
+            if standing.unacked > 0 {
+                return Step::WaitForAck { version };
             }
+            let rest = self.skipped_at.map(|at| at + SKIP_PAUSE);
+            if let Some(until) = rest.filter(|until| now < *until) {
+                return Step::Pause { until };
+            }
+            self.was_behind = true;
+            self.skipped_at = Some(now);
             self.due = Due::Snapshot { sizes: 0 };
             return Step::Again;
         }
-        if unacked >= WINDOW as u64 {
-            return Step::WaitForAck { acked };
+        let held = self.shared.held(now).filter(|_| !has_ended);
+        let step = self.read(standing, standing.window, held);
+        if matches!(step, Step::WaitForOutput { .. }) {
+            self.late_at = now + LATE;
+            self.acks.ran_dry();
         }
-        self.read(MAX_OUTPUT.min(WINDOW - unacked as usize))
+        step
     }
 
-    fn read(&mut self, limit: usize) -> Step {
+    /// Reads what comes next, of which `window` bytes may be on the way; output from the offset on is held until then.
+    fn read(&mut self, standing: Standing, window: usize, held: Option<(Offset, Instant)>) -> Step {
+        if standing.unacked >= window as u64 {
+            return Step::WaitForAck {
+                version: standing.version,
+            };
+        }
+        let mut limit = MAX_OUTPUT.min(window - standing.unacked as usize);
+        if let Some((offset, _)) = held.filter(|(offset, _)| *offset >= self.cursor) {
+            limit = limit.min(usize::try_from(offset.since(self.cursor)).unwrap_or(limit));
+        }
         let mut bytes = Vec::new();
         let read = self
             .shared
@@ -225,6 +284,7 @@ impl Attachment {
             Read::Output => {
                 let offset = self.cursor;
                 self.cursor = offset.plus(bytes.len());
+                self.acks.sent(self.cursor);
                 Step::Deliver(Update::Output { offset, bytes })
             }
             Read::Size { number, size, offset } => {
@@ -235,7 +295,9 @@ impl Attachment {
                 }
                 Step::Deliver(Update::Size { offset, size })
             }
-            Read::Nothing => Step::WaitForOutput,
+            Read::Nothing => Step::WaitForOutput {
+                until: held.filter(|_| limit == 0).map(|(_, until)| until),
+            },
             Read::Trimmed { .. } if self.mode == Mode::Lossless => Step::WaitForRecords { limit },
             Read::Trimmed { .. } => {
                 self.due = Due::Snapshot { sizes: 0 };
@@ -250,6 +312,7 @@ impl Attachment {
             Records::Output(bytes) => {
                 let offset = self.cursor;
                 self.cursor = offset.plus(bytes.len());
+                self.acks.sent(self.cursor);
                 Some(Update::Output { offset, bytes })
             }
             Records::Size { number, size, offset } => {
@@ -259,13 +322,13 @@ impl Attachment {
             Records::Nothing => None,
             Records::Gone { to } => {
                 let from = std::mem::replace(&mut self.cursor, to);
-                self.acks.ack(to);
+                self.acks.place(to);
                 Some(Update::Truncated { from, to })
             }
         }
     }
 
-    fn snapshot(&mut self, sizes: u64) -> Step {
+    fn snapshot(&mut self, sizes: u64, now: Instant) -> Step {
         if !self.shared.is_rebuilt() || self.drawn.borrow_and_update().sizes < sizes {
             return Step::WaitForScreen { sizes };
         }
@@ -273,29 +336,30 @@ impl Attachment {
         self.due = Due::Output;
         self.cursor = snapshot.ground;
         self.next_size = sizes;
-        self.acks.ack(snapshot.ground);
+        self.late_at = now + LATE;
+        self.acks.sent_snapshot(snapshot.ground, snapshot.bytes.len());
         Step::Deliver(Update::Snapshot(snapshot))
     }
 
-    /// Whether a snapshot would leave out more than it is worth sending.
-    fn is_behind(&self) -> bool {
-        self.drawn.borrow().ground.since(self.cursor) > MAX_BEHIND
+    /// Whether what a snapshot would leave out is more than the viewer can draw in good time.
+    fn is_behind(&mut self, backlog: u64, now: Instant) -> bool {
+        let behind = self.drawn.borrow().ground.since(self.cursor);
+        self.was_behind &= behind > backlog;
+        let is_late = self.was_behind || self.late_at <= now;
+        behind > MAX_BEHIND || is_late && behind > backlog
+    }
+
+    async fn wait_for_output(&mut self) {
+        tokio::select! {
+            _ = self.output.changed() => {}
+            _ = self.state.changed() => {}
+        }
+        self.late_at = Instant::now() + LATE;
     }
 
     async fn wait_for_screen(&mut self, sizes: u64) {
         // The sender lives in `shared`, which this attachment holds.
         let _ = self.drawn.wait_for(|drawn| drawn.sizes >= sizes).await;
-    }
-}
-
-/// Acknowledges for an [`Attachment`].
-#[derive(Debug, Clone)]
-pub struct Acks(Arc<AckState>);
-
-impl Acks {
-    /// Says that everything before `offset` is drawn.
-    pub fn acked(&self, offset: Offset) {
-        self.0.ack(offset);
     }
 }
 
@@ -308,30 +372,6 @@ pub(crate) struct Drawn {
     pub(crate) ground: Offset,
     /// How many size changes it has made.
     pub(crate) sizes: u64,
-}
-
-#[derive(Debug)]
-struct AckState {
-    acked: AtomicU64,
-    changed: Notify,
-}
-
-impl AckState {
-    fn acked(&self) -> Offset {
-        Offset(self.acked.load(Ordering::Acquire))
-    }
-
-    fn ack(&self, offset: Offset) {
-        if self.acked.fetch_max(offset.0, Ordering::AcqRel) < offset.0 {
-            self.changed.notify_one();
-        }
-    }
-
-    async fn moved_beyond(&self, before: Offset) {
-        while self.acked() <= before {
-            self.changed.notified().await;
-        }
-    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -348,7 +388,7 @@ enum Step {
     Again,
     /// For an acknowledgement beyond the one that the step saw: a later one may have come since, and be the last.
     WaitForAck {
-        acked: Offset,
+        version: u64,
     },
     WaitForScreen {
         sizes: u64,
@@ -357,49 +397,29 @@ enum Step {
     WaitForRecords {
         limit: usize,
     },
-    WaitForOutput,
+    /// For output, at most until then: what is held goes out.
+    WaitForOutput {
+        until: Option<Instant>,
+    },
+    /// Until then, or until the viewer says something.
+    Pause {
+        until: Instant,
+    },
 }
 
-/// Bytes that may be on the way to a viewer without an acknowledgement.
-const WINDOW: usize = 512 * 1024;
+/// Bytes that who comes back may have missed and still gets as they are.
+const MAX_MISSED: u64 = window::LARGEST as u64;
 /// Bytes in one update: enough that a flood is few messages, few enough that other work gets its turn.
 const MAX_OUTPUT: usize = 32 * 1024;
-/// Bytes; a viewer that is further behind the screen gets one snapshot instead of the backlog.
-const MAX_BEHIND: u64 = 1024 * 1024;
-/// Bytes; a viewer that has this little left to draw counts as done.
-const ACK_SLACK: u64 = 64 * 1024;
+/// A viewer that has not had all there was for so long is late. With what is on its way, it shows nothing that is older than
+/// half a second, a round trip and one screen's transfer.
+const LATE: Duration = Duration::from_millis(250);
+/// The same for who begins with what it missed.
+const FIRST_LATE: Duration = Duration::from_millis(500);
+/// Between two snapshots that stand for a backlog: more pictures in a second than anybody follows.
+const SKIP_PAUSE: Duration = Duration::from_millis(50);
+/// Between two updates for nobody's eyes.
+const HIDDEN_PAUSE: Duration = Duration::from_millis(250);
 
 #[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::{Mode, Start, Step};
-    use crate::{Command, Options, Session, Size};
-
-    #[tokio::test]
-    async fn an_acknowledgement_that_comes_before_the_wait_for_it_is_seen() {
-        let command = Command {
-            program: "sh".into(),
-            args: vec!["-c".into(), "yes | head -c 700000".into()],
-            cwd: "/".into(),
-            env: Vec::new(),
-            size: Size::default(),
-            descriptor_limit: None,
-        };
-        let session = Session::spawn(command, Options::default()).await.unwrap();
-        let mut state = session.state();
-        state.wait_for(|state| state.exit().is_some()).await.unwrap();
-        let mut attachment = session.attach(Mode::Lossless, Start::Screen);
-        let acked = loop {
-            match attachment.step() {
-                Step::WaitForAck { acked } => break acked,
-                Step::Deliver(_) => {}
-                _ => panic!("the window ends before the output does"),
-            }
-        };
-        // The client's last word, while the attachment is between its look and its wait.
-        attachment.acked(attachment.offset());
-        let waited = tokio::time::timeout(Duration::from_secs(60), attachment.acks.moved_beyond(acked));
-        waited.await.unwrap();
-    }
-}
+mod tests;

@@ -3,12 +3,13 @@
 use std::fmt;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::{Notify, mpsc, watch};
 
-use crate::attachment::{Attachment, Drawn, Mode, Start};
+use crate::attachment::{Attachment, Brackets, Drawn, Mode, Start};
 use crate::descriptor;
 use crate::journal::{Journal, UnixMs};
 use crate::offset::Offset;
@@ -41,7 +42,7 @@ pub use writer::{ClientKey, Input, InputError, Writer};
 /// the session goes on when the last handle is dropped, until its program ends.
 #[derive(Clone, Debug)]
 pub struct Session {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
 }
 
 /// What a session may use.
@@ -318,6 +319,7 @@ pub(crate) struct Shared {
     replied: Notify,
     /// Input that goes ahead of all other.
     interrupts: Mutex<Vec<writer::Chunk>>,
+    brackets: Mutex<Brackets>,
     /// What the program said about itself, with the session's time, not yet taken.
     signals: Mutex<Vec<(u64, Signal)>>,
     /// None of a session that was read from the disk.
@@ -376,6 +378,7 @@ impl Shared {
             replies: Mutex::default(),
             replied: Notify::new(),
             interrupts: Mutex::default(),
+            brackets: Mutex::default(),
             signals: Mutex::default(),
             tree,
             store,
@@ -405,6 +408,12 @@ impl Shared {
             },
             sizes,
         )
+    }
+
+    /// Up to where viewers may be sent output at `now`, and when the rest may go at the latest: the program is in the
+    /// middle of a synchronized update.
+    pub(crate) fn held(&self, now: Instant) -> Option<(Offset, Instant)> {
+        lock(&self.brackets).held(now)
     }
 
     fn has_store(&self) -> bool {

@@ -11,7 +11,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::time::{Instant, timeout_at};
 
-use super::Shared;
+use super::{Shared, lock};
 use crate::attachment::Drawn;
 use crate::descriptor;
 use crate::process::{Child, Ended};
@@ -161,6 +161,8 @@ fn read_some(terminal: &OwnedFd, shared: &Arc<Shared>) -> Outcome {
             Ok(length) => {
                 let mut journal = shared.journal();
                 let time_ms = journal.time_ms();
+                // Before anybody can read it.
+                lock(&shared.brackets).feed(journal.end(), &buffer[..length], std::time::Instant::now());
                 // There was room, and nobody else appends output.
                 taken += journal.append(time_ms, &buffer[..length], needed);
             }

@@ -46,7 +46,7 @@ async fn a_viewer_that_stands_still_delays_nobody_and_costs_nothing() {
     let mut still = session.attach(Mode::View, Start::Offset(Offset::START));
     let watching = tokio::spawn(watch(session.attach(Mode::View, Start::Screen), fresh()));
     let mut received = 0;
-    while received < 512 * 1024 {
+    while received < 16 * 1024 {
         let Some(Update::Output { bytes, .. }) = soon(still.next()).await else {
             panic!("the window is open")
         };

@@ -19,7 +19,7 @@ impl Progress {
     }
 
     fn new(messages: u64, bytes: usize) -> Self {
-        Self(messages << BITS | bytes as u64)
+        Self((messages << BITS) | bytes as u64)
     }
 }
 
