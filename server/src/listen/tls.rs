@@ -3,6 +3,7 @@
 use std::{io, sync::Arc, time::Duration};
 
 use rustix::net::sockopt;
+use socket2::SockRef;
 use tokio::{net::TcpStream, time::timeout};
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
@@ -81,8 +82,18 @@ fn prepare(socket: &TcpStream) -> io::Result<()> {
     sockopt::set_tcp_keepidle(socket, KEEPALIVE_IDLE)?;
     sockopt::set_tcp_keepintvl(socket, KEEPALIVE_INTERVAL)?;
     sockopt::set_tcp_keepcnt(socket, KEEPALIVE_PROBES)?;
+    // The same for one that is gone while something is on the way to it.
+    sockopt::set_tcp_user_timeout(socket, UNACKNOWLEDGED)?;
+    SockRef::from(socket).set_tcp_notsent_lowat(UNSENT)?;
     Ok(())
 }
+
+/// Milliseconds in which the peer's kernel must acknowledge something: as long as a silent one has.
+const UNACKNOWLEDGED: u32 = 120_000;
+
+/// Bytes that may wait in the kernel to be sent: what is old by the time that a slow link takes it is not written in the first
+/// place.
+const UNSENT: u32 = 16 * 1024;
 
 /// Silence after which the kernel asks whether the peer is there: short of what home routers forget a stream after.
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(60);
