@@ -1,8 +1,10 @@
 //! Following a session over a WebSocket (sessions.md 4).
 
+mod client;
 mod incoming;
 mod input_tally;
 mod outgoing;
+mod paste;
 
 use axum::extract::ws::WebSocket;
 use futures_util::StreamExt;
@@ -13,9 +15,15 @@ use server::{
     Connection, Upgraded,
     websocket::{self, close},
 };
-use terminal::{Attachment, Offset, Start, Writer};
+use terminal::{Attachment, ClientKey, Offset, Start, Writer};
+use tokio::sync::watch;
 
-use self::{incoming::Incoming, input_tally::InputTally, outgoing::Outgoing};
+use self::{
+    client::ClientId,
+    incoming::Incoming,
+    input_tally::InputTally,
+    outgoing::{News, Outgoing},
+};
 use crate::{
     actor,
     app::App,
@@ -32,6 +40,9 @@ pub(crate) struct AttachQuery {
     /// An offset, or `screen`, which is also what is meant where nothing is said.
     #[serde(default)]
     from: From,
+    /// The id that the client chose for itself, over all its connections; without it, its input is not known again.
+    #[serde(default)]
+    client: Option<ClientId>,
 }
 
 /// Where to begin.
@@ -100,20 +111,19 @@ impl Wish<'_> {
     async fn begin(&self) -> Result<Attached, End> {
         let resource = self.permit.resource().ok_or(GONE)?;
         let handle = self.app.sessions.find(resource.as_str()).map_err(end_of)?;
-        let writes = self.query.mode == Mode::Write;
-        let writer = if writes {
-            Some(self.writer(&handle, resource)?)
+        let principal = self.permit.principal();
+        let typist = if self.query.mode == Mode::Write {
+            Some(self.typist(&handle, resource)?)
         } else {
             None
         };
-        let principal = self.permit.principal();
         let row = actor::row(principal, self.connection.peer(), "attached", resource);
-        let mode = if writes { "write" } else { "view" };
+        let mode = if typist.is_some() { "write" } else { "view" };
         handle.audit(row.detail(mode)).await.map_err(end_of)?;
         let attachment = handle
             .attach(self.permit, mode_of(self.query.mode), self.start())
             .map_err(end_of)?;
-        let presence = handle.enter(self.permit, writes).map_err(end_of)?;
+        let presence = handle.enter(self.permit, typist.is_some()).map_err(end_of)?;
         let session = handle.show(self.permit).map_err(end_of)?;
         let config = self.app.access.config();
         let hello = Hello {
@@ -126,32 +136,41 @@ impl Wish<'_> {
             life: config.life.clone(),
             viewers: presence.counts().viewers,
             writers: presence.counts().writers,
-            input_applied: None,
+            input_applied: typist.as_ref().and_then(|typist| typist.applied),
         };
         let tally = InputTally::new(handle.clone(), principal.clone(), self.connection.peer().clone());
         Ok(Attached {
             handle,
             attachment,
             hello,
-            writer,
+            typist,
             tally,
             presence,
         })
     }
 
-    /// A browser writes without taking part in the claim: its size is the person's choice, and comes with a later message.
-    fn writer(&self, handle: &Handle, resource: &ResourceId) -> Result<(Writer, Option<Claimant>), End> {
-        let write = self
-            .permit
-            .authenticated()
+    /// A page writes without wanting the claim, until its person says so: then it has to be known again, too.
+    fn typist(&self, handle: &Handle, resource: &ResourceId) -> Result<Typist, End> {
+        let authenticated = self.permit.authenticated();
+        let write = authenticated
             .permit::<Write>(Some(resource.clone()))
             .map_err(|_| MAY_NOT_TYPE)?;
-        let claimant = if self.is_browser {
-            None
-        } else {
-            Some(handle.claimant(&write).map_err(end_of)?)
-        };
-        Ok((handle.writer(write).map_err(end_of)?, claimant))
+        let client = self.query.client.as_ref();
+        let client = client.map(|client| client.key(self.permit.principal()));
+        let claimant = handle
+            .claimant(&write, !self.is_browser, client)
+            .map_err(end_of)?;
+        let (writer, applied) = match client {
+            Some(client) => handle.writer_of(write, client),
+            None => handle.writer(write).map(|writer| (writer, None)),
+        }
+        .map_err(end_of)?;
+        Ok(Typist {
+            writer,
+            claimant,
+            client,
+            applied,
+        })
     }
 
     fn start(&self) -> Start {
@@ -162,11 +181,20 @@ impl Wish<'_> {
     }
 }
 
+/// What only who may type has.
+struct Typist {
+    writer: Writer,
+    claimant: Claimant,
+    client: Option<ClientKey>,
+    /// The last input that the program got before; `None` where that is not known.
+    applied: Option<u64>,
+}
+
 struct Attached {
     handle: Handle,
     attachment: Attachment,
     hello: Hello,
-    writer: Option<(Writer, Option<Claimant>)>,
+    typist: Option<Typist>,
     tally: InputTally,
     presence: Presence,
 }
@@ -177,50 +205,79 @@ impl Attached {
             handle,
             attachment,
             hello,
-            writer,
+            typist,
             tally,
             presence,
         } = self;
         let (mut sink, mut stream) = socket.split();
-        let (writer, claimant) = writer.unzip();
-        let claimant = claimant.flatten();
+        let (may_type, pinged) = (watch::Sender::new(true), watch::Sender::new(None));
         let end = {
             let incoming = Incoming {
                 stream: &mut stream,
                 acks: attachment.acks(),
-                writer: writer.as_ref(),
-                claimant: claimant.as_ref(),
+                handle: &handle,
+                typist: typist.as_ref(),
+                may_type: may_type.subscribe(),
+                pinged: &pinged,
                 tally: &tally,
                 connection,
             };
             let outgoing = Outgoing {
                 sink: &mut sink,
-                handle: &handle,
                 attachment,
-                claimant: claimant.as_ref(),
+                typist: typist.as_ref(),
+                presence: &presence,
+            };
+            let news = News {
+                applied: typist.as_ref().map(|typist| typist.writer.applied()),
+                pinged: pinged.subscribe(),
+                may_type: may_type.subscribe(),
+                presence: presence.watch(),
+                claim: handle.claim().watch(),
             };
             tokio::select! {
                 biased;
                 () = connection.revoked() => REVOKED,
                 () = connection.ending() => RESTARTING,
                 end = incoming.run() => end,
-                end = outgoing.run(hello) => end,
-                () = tally.keep_written() => UNWRITTEN,
+                end = outgoing.run(hello, news) => end,
+                end = watch_rows(&tally, typist.as_ref(), &presence, &may_type) => end,
             }
         };
-        if let Some(writer) = &writer {
+        if let Some(typist) = &typist {
             // What the terminal did not take yet was meant for a screen that its sender no longer sees.
             if end != LEFT {
-                writer.discard();
+                typist.writer.discard();
+            }
+            if let Some(client) = typist.client {
+                handle.remember_input(client);
             }
         }
-        drop((claimant, presence));
+        drop((typist, presence));
         if let Ok(mut socket) = sink.reunite(stream) {
             // To who left by a close frame, it is only its answer that goes out.
             websocket::close(&mut socket, end.code, end.reason).await;
         }
         tally.detached().await;
     }
+}
+
+/// Makes a writer a viewer once its rows of the audit trail cannot be written: then nobody could say who typed.
+async fn watch_rows(
+    tally: &InputTally,
+    typist: Option<&Typist>,
+    presence: &Presence,
+    may_type: &watch::Sender<bool>,
+) -> End {
+    tally.keep_written().await;
+    tracing::warn!("a writer became a viewer: its input cannot be written to the audit trail");
+    may_type.send_replace(false);
+    if let Some(typist) = typist {
+        typist.writer.discard();
+        typist.claimant.retire();
+    }
+    presence.only_looks();
+    std::future::pending().await
 }
 
 fn mode_of(mode: Mode) -> terminal::Mode {

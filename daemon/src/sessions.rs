@@ -30,10 +30,10 @@ use protocol::{events::Event, sessions::Session};
 use server::store::Store;
 use terminal::{DescriptorLimit, Size};
 
-pub(crate) use claim::{Claim, Claimant, Holder};
+pub(crate) use claim::{Claim, Claimant, Holder, NewClaimant};
 pub(crate) use error::SessionError;
 pub(crate) use handle::Handle;
-pub(crate) use presence::Presence;
+pub(crate) use presence::{People, Presence};
 use record::Record;
 pub(crate) use record::{wire_exit, wire_size};
 

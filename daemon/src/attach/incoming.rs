@@ -6,30 +6,33 @@ use axum::extract::ws::{Message, WebSocket};
 use futures_util::{StreamExt, stream::SplitStream};
 use protocol::attach::ClientMessage;
 use server::Connection;
-use terminal::{Acks, Offset, Size, Writer};
+use terminal::{Acks, Input, Offset, Size, Writer};
 use tokio::{
     sync::{
         OwnedSemaphorePermit, Semaphore,
         mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
+        watch,
     },
     time::timeout,
 };
 
-use super::{End, InputTally, LEFT, MALFORMED};
-use crate::sessions::Claimant;
+use super::{End, InputTally, LEFT, MALFORMED, Typist, paste};
+use crate::sessions::Handle;
 
 pub(super) struct Incoming<'a> {
     pub(super) stream: &'a mut SplitStream<WebSocket>,
     pub(super) acks: Acks,
-    pub(super) writer: Option<&'a Writer>,
-    pub(super) claimant: Option<&'a Claimant>,
+    pub(super) handle: &'a Handle,
+    pub(super) typist: Option<&'a Typist>,
+    pub(super) may_type: watch::Receiver<bool>,
+    pub(super) pinged: &'a watch::Sender<Option<u64>>,
     pub(super) tally: &'a InputTally,
     pub(super) connection: &'a Connection,
 }
 
 /// Input on its way to the program, and the room that it takes meanwhile.
 struct Pending {
-    bytes: Vec<u8>,
+    input: Input,
     _room: OwnedSemaphorePermit,
 }
 
@@ -38,7 +41,8 @@ impl Incoming<'_> {
     /// read on, so that acknowledgements, sizes and the client's leaving are seen.
     pub(super) async fn run(self) -> End {
         let (queue, inputs) = unbounded_channel();
-        let mut typing = pin!(type_in(self.writer, inputs));
+        let writer = self.typist.map(|typist| &typist.writer);
+        let mut typing = pin!(type_in(writer, inputs));
         let end = tokio::select! {
             biased;
             end = self.read(queue) => end,
@@ -51,50 +55,108 @@ impl Incoming<'_> {
         end
     }
 
-    async fn read(self, queue: UnboundedSender<Pending>) -> End {
+    async fn read(mut self, queue: UnboundedSender<Pending>) -> End {
         let room = Arc::new(Semaphore::new(MAX_PENDING));
         loop {
-            let bytes = match self.stream.next().await {
+            let bytes = match self.receive().await {
                 Some(Ok(Message::Binary(bytes))) => bytes,
                 Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue,
                 Some(Ok(Message::Text(_))) => return MALFORMED,
                 Some(Ok(Message::Close(_)) | Err(_)) | None => return LEFT,
             };
-            match ClientMessage::decode(&bytes) {
-                Ok(ClientMessage::Input { bytes, .. }) => {
-                    // Input of an attachment that only looks has nowhere to go: there is no writer that could take it.
-                    if self.writer.is_some() && !self.queue(bytes, &queue, &room).await {
-                        return LEFT;
+            let Ok(message) = ClientMessage::decode(&bytes) else {
+                return MALFORMED;
+            };
+            match message {
+                ClientMessage::Input { sequence, bytes } => {
+                    if let Err(end) = self.take_in(sequence, bytes, &queue, &room).await {
+                        return end;
                     }
                 }
-                Ok(ClientMessage::Size { columns, rows }) => {
-                    if let Some(claimant) = self.claimant {
-                        claimant.offer(Size::new(columns, rows));
-                    }
-                }
-                Ok(ClientMessage::Ack { offset }) => self.acks.acked(Offset(offset)),
-                Ok(
-                    ClientMessage::Claim
-                    | ClientMessage::Yield
-                    | ClientMessage::Ping { .. }
-                    | ClientMessage::Visibility { .. },
-                ) => {}
-                Err(_) => return MALFORMED,
+                other => self.take(&other),
             }
         }
     }
 
-    /// Queues input; false where its sender left while there was no room, which is looked for below the stream then.
-    async fn queue(&self, bytes: Vec<u8>, queue: &UnboundedSender<Pending>, room: &Arc<Semaphore>) -> bool {
-        self.tally.count(bytes.len());
-        let wanted = u32::try_from(bytes.len().min(MAX_PENDING)).unwrap_or(u32::MAX);
+    /// The next message. A writer that says nothing for too long has left its claim to others until it speaks again.
+    async fn receive(&mut self) -> Option<Result<Message, axum::Error>> {
+        let Some(typist) = self.typist else {
+            return self.stream.next().await;
+        };
+        if let Ok(message) = timeout(LAPSE, self.stream.next()).await {
+            return message;
+        }
+        typist.claimant.silent(true);
+        let message = self.stream.next().await;
+        typist.claimant.silent(false);
+        message
+    }
+
+    fn take(&self, message: &ClientMessage) {
+        let claimant = self.typist.map(|typist| &typist.claimant);
+        match (message, claimant) {
+            (ClientMessage::Ack { offset }, _) => self.acks.acked(Offset(*offset)),
+            (ClientMessage::Ping { number }, _) => {
+                self.pinged.send_replace(Some(*number));
+                if let Some(client) = self.typist.and_then(|typist| typist.client) {
+                    self.handle.remember_input(client);
+                }
+            }
+            (
+                ClientMessage::Visibility {
+                    visible,
+                    at_live_edge,
+                },
+                claimant,
+            ) => {
+                self.acks.visible(*visible);
+                if let Some(claimant) = claimant {
+                    claimant.sees(*visible && *at_live_edge);
+                }
+            }
+            (ClientMessage::Size { columns, rows }, Some(claimant)) => {
+                claimant.offer(Size::new(*columns, *rows));
+            }
+            (ClientMessage::Claim, Some(claimant)) => claimant.claim(),
+            (ClientMessage::Yield, Some(claimant)) => claimant.yield_it(),
+            // Who only looks changes no size, and types nothing.
+            (
+                ClientMessage::Size { .. }
+                | ClientMessage::Claim
+                | ClientMessage::Yield
+                | ClientMessage::Input { .. },
+                _,
+            ) => {}
+        }
+    }
+
+    /// Takes input in; it ends where its sender left while there was no room, which is looked for below the stream then.
+    async fn take_in(
+        &self,
+        sequence: u64,
+        bytes: Vec<u8>,
+        queue: &UnboundedSender<Pending>,
+        room: &Arc<Semaphore>,
+    ) -> Result<(), End> {
+        // Input of an attachment that only looks has nowhere to go: there is no writer that could take it.
+        let Some(typist) = self.typist.filter(|_| *self.may_type.borrow()) else {
+            return Ok(());
+        };
+        let bytes = paste::applied(bytes, || self.handle.wants_bracketed_paste());
+        let length = bytes.len();
+        self.tally.count(length);
+        // Before there is room: an interrupt makes some.
+        let Some(input) = typist.writer.take_in(sequence, bytes).map_err(|_| MALFORMED)? else {
+            return Ok(());
+        };
+        let wanted = u32::try_from(length.min(MAX_PENDING)).unwrap_or(u32::MAX);
         let got = tokio::select! {
             biased;
             got = room.clone().acquire_many_owned(wanted) => got,
-            () = self.connection.left() => return false,
+            () = self.connection.left() => return Err(LEFT),
         };
-        let Ok(room) = got else { return false };
-        queue.send(Pending { bytes, _room: room }).is_ok()
+        let room = got.map_err(|_| LEFT)?;
+        queue.send(Pending { input, _room: room }).map_err(|_| LEFT)
     }
 }
 
@@ -102,7 +164,7 @@ impl Incoming<'_> {
 async fn type_in(writer: Option<&Writer>, mut inputs: UnboundedReceiver<Pending>) {
     while let Some(pending) = inputs.recv().await {
         let Some(writer) = writer else { continue };
-        if writer.write(&pending.bytes).await.is_err() {
+        if writer.queue(&pending.input).await.is_err() {
             tracing::debug!("input came after the program's end");
         }
     }
@@ -113,3 +175,6 @@ const MAX_PENDING: usize = 1024 * 1024;
 
 /// Time for input that its sender left behind.
 const LAST_INPUT: Duration = Duration::from_secs(1);
+
+/// A writer that says nothing for so long, not even a ping, holds no claim.
+const LAPSE: Duration = Duration::from_secs(30);

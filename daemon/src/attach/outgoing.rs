@@ -2,45 +2,142 @@
 
 use axum::extract::ws::{CloseFrame, Message, WebSocket};
 use futures_util::{SinkExt, stream::SplitSink};
-use protocol::attach::{ClaimChange, Hello, ServerMessage};
+use protocol::attach::{ClaimChange, Hello, Mode, ServerMessage};
 use terminal::{Attachment, Offset, Size, Update};
+use tokio::sync::watch;
 
-use super::{End, LEFT};
-use crate::sessions::{Claimant, Handle, Holder, wire_exit, wire_size};
+use super::{End, LEFT, Typist};
+use crate::sessions::{Holder, People, Presence, wire_exit, wire_size};
 
 pub(super) struct Outgoing<'a> {
     pub(super) sink: &'a mut SplitSink<WebSocket, Message>,
-    pub(super) handle: &'a Handle,
     pub(super) attachment: Attachment,
-    pub(super) claimant: Option<&'a Claimant>,
+    pub(super) typist: Option<&'a Typist>,
+    pub(super) presence: &'a Presence,
+}
+
+/// What a client is told besides the output; of each only the newest.
+pub(super) struct News {
+    /// The last input that the terminal took.
+    pub(super) applied: Option<watch::Receiver<u64>>,
+    /// The last ping.
+    pub(super) pinged: watch::Receiver<Option<u64>>,
+    pub(super) may_type: watch::Receiver<bool>,
+    pub(super) presence: watch::Receiver<People>,
+    pub(super) claim: watch::Receiver<Holder>,
+}
+
+enum Step {
+    Item(Item),
+    Update(Option<Update>),
+}
+
+enum Item {
+    Applied(u64),
+    Pong(u64),
+    OnlyLooks,
+    Presence,
+    Claim,
+}
+
+impl News {
+    /// Hello has the numbers of who is there; the names, and who holds the size, are still to be told.
+    fn begin(&mut self) {
+        self.presence.mark_changed();
+        if self.claim.borrow_and_update().by.is_some() {
+            self.claim.mark_changed();
+        }
+    }
+
+    /// The next thing to tell. Cancel safe.
+    async fn next(&mut self) -> Item {
+        loop {
+            tokio::select! {
+                biased;
+                Ok(()) = self.may_type.changed() => return Item::OnlyLooks,
+                Ok(()) = self.pinged.changed() => {
+                    if let Some(number) = *self.pinged.borrow_and_update() {
+                        return Item::Pong(number);
+                    }
+                }
+                sequence = grown(&mut self.applied) => return Item::Applied(sequence),
+                Ok(()) = self.claim.changed() => return Item::Claim,
+                Ok(()) = self.presence.changed() => return Item::Presence,
+                else => std::future::pending().await,
+            }
+        }
+    }
+}
+
+async fn grown(applied: &mut Option<watch::Receiver<u64>>) -> u64 {
+    if let Some(applied) = applied
+        && applied.changed().await.is_ok()
+    {
+        return *applied.borrow_and_update();
+    }
+    std::future::pending().await
 }
 
 impl Outgoing<'_> {
     /// Sends what the session says until its program has ended or the client is gone.
-    pub(super) async fn run(mut self, hello: Hello) -> End {
+    pub(super) async fn run(mut self, hello: Hello, mut news: News) -> End {
         let mut size = Size::new(hello.size.columns, hello.size.rows);
-        let mut claim = self.handle.claim().watch();
-        let mut sent = self.send(&ServerMessage::Hello(hello)).await;
+        news.begin();
+        let mut sent = self.send(&ServerMessage::Hello(hello.clone())).await;
+        let mut is_begun = false;
         while sent {
-            let message = tokio::select! {
-                update = self.attachment.next() => match update {
-                    Some(update) => match message_of(update, &mut size, &self.change(&claim.borrow())) {
-                        Some(message) => message,
-                        None => continue,
-                    },
-                    None => {
-                        self.close().await;
-                        break;
-                    }
-                },
-                Ok(()) = claim.changed() => {
-                    let change = self.change(&claim.borrow_and_update());
-                    size_message(self.attachment.offset(), size, change)
+            // The first screen comes before everything else, if there is one.
+            let step = if is_begun {
+                tokio::select! {
+                    biased;
+                    item = news.next() => Step::Item(item),
+                    update = self.attachment.next() => Step::Update(update),
                 }
+            } else {
+                tokio::select! {
+                    biased;
+                    update = self.attachment.next() => Step::Update(update),
+                    item = news.next() => Step::Item(item),
+                }
+            };
+            is_begun = true;
+            let update = match step {
+                Step::Item(item) => {
+                    let message = self.told(&item, &hello, &mut news, size);
+                    sent = self.send(&message).await;
+                    continue;
+                }
+                Step::Update(Some(update)) => update,
+                Step::Update(None) => {
+                    self.close().await;
+                    break;
+                }
+            };
+            let Some(message) = message_of(update, &mut size, &self.change(&news.claim.borrow())) else {
+                continue;
             };
             sent = self.send(&message).await;
         }
         LEFT
+    }
+
+    fn told(&self, item: &Item, hello: &Hello, news: &mut News, size: Size) -> ServerMessage {
+        match item {
+            Item::Applied(sequence) => ServerMessage::InputApplied { sequence: *sequence },
+            Item::Pong(number) => ServerMessage::Pong { number: *number },
+            Item::OnlyLooks => ServerMessage::Hello(Hello {
+                mode: Mode::View,
+                size: wire_size(size),
+                viewers: self.presence.counts().viewers,
+                writers: self.presence.counts().writers,
+                ..hello.clone()
+            }),
+            Item::Presence => ServerMessage::Presence(self.presence.told(&news.presence.borrow_and_update())),
+            Item::Claim => {
+                let change = self.change(&news.claim.borrow_and_update());
+                size_message(self.attachment.offset(), size, change)
+            }
+        }
     }
 
     /// After the exit nothing more comes: the client has all there is.
@@ -62,8 +159,8 @@ impl Outgoing<'_> {
 
     fn change(&self, holder: &Holder) -> ClaimChange {
         let (holds, taken_from) = self
-            .claimant
-            .map_or((false, false), |claimant| claimant.stands(holder));
+            .typist
+            .map_or((false, false), |typist| typist.claimant.stands(holder));
         ClaimChange {
             holder: holds,
             taken_from,

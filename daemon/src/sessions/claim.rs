@@ -1,12 +1,13 @@
-//! Who sets a session's size: the newest writer with a terminal of its own.
+//! Who sets a session's size (sessions.md 4).
 
-use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicU64, Ordering},
-};
+mod rules;
 
-use terminal::Size;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use terminal::{ClientKey, Size};
 use tokio::sync::watch;
+
+use self::rules::{Member, Rules};
 
 /// The claim of one session; clones are the same claim.
 #[derive(Clone, Default)]
@@ -16,10 +17,17 @@ pub(crate) struct Claim {
 
 #[derive(Default)]
 struct Shared {
-    next: AtomicU64,
-    /// Those who could hold it, the newest last: that one does.
-    claimants: Mutex<Vec<(u64, String, Size)>>,
+    table: Mutex<Table>,
     holder: watch::Sender<Holder>,
+}
+
+#[derive(Default)]
+struct Table {
+    rules: Rules,
+    /// Counts attachments and wishes, so that each later one is greater.
+    count: u64,
+    /// What clients wished that were here: who comes back is not newer than before.
+    wishes: Vec<(ClientKey, u64, bool)>,
 }
 
 /// Who holds a claim, and from whom it went to them.
@@ -33,22 +41,50 @@ pub(crate) struct Holder {
     taken_from: Option<u64>,
 }
 
-/// One attachment's part in a claim; dropping it leaves the claim to the next newest.
+/// One attachment's part in a claim; dropping it leaves the claim to the next.
 pub(crate) struct Claimant {
     claim: Claim,
     number: u64,
-    by: String,
+    client: Option<ClientKey>,
     engine: terminal::Session,
+}
+
+/// Who takes part in a claim.
+pub(crate) struct NewClaimant {
+    /// In words.
+    pub by: String,
+    /// Whether it is a terminal of its own, which takes the claim by attaching; a page asks for it.
+    pub is_terminal: bool,
+    /// The client, over all its connections.
+    pub client: Option<ClientKey>,
 }
 
 impl Claim {
     /// Takes part, without holding anything yet.
-    pub(super) fn join(&self, by: String, engine: terminal::Session) -> Claimant {
-        let number = self.shared.next.fetch_add(1, Ordering::Relaxed);
+    pub(super) fn join(&self, new: NewClaimant, engine: terminal::Session) -> Claimant {
+        let mut table = self.table();
+        table.count += 1;
+        let number = table.count;
+        let known = table
+            .wishes
+            .iter()
+            .find(|(client, ..)| Some(*client) == new.client);
+        let (wish, wants) = known.map_or((number, new.is_terminal), |(_, wish, wants)| (*wish, *wants));
+        table.rules.join(Member {
+            number,
+            wish,
+            by: new.by,
+            size: None,
+            wants,
+            sees: true,
+            is_silent: false,
+        });
+        table.remember(new.client, wish, wants);
+        drop(table);
         Claimant {
             claim: self.clone(),
             number,
-            by,
+            client: new.client,
             engine,
         }
     }
@@ -58,46 +94,86 @@ impl Claim {
         self.shared.holder.subscribe()
     }
 
-    /// Gives the claim to the newest and the session that one's size; `taken_from` is who had it and is still there.
-    fn settle(&self, claimants: &MutexGuard<'_, Vec<(u64, String, Size)>>, engine: &terminal::Session) {
-        let newest = claimants.last();
-        if let Some((_, _, size)) = newest {
-            engine.resize(*size);
+    /// Applies a change of the rules: gives the session its holder's size, and tells who that is. `is_given` says that a former
+    /// holder knows that it holds nothing any more.
+    fn change(&self, engine: &terminal::Session, is_given: bool, change: impl FnOnce(&mut Table)) {
+        let mut table = self.table();
+        change(&mut table);
+        let holder = table.rules.holder();
+        if let Some((columns, rows)) = holder.and_then(|holder| holder.size) {
+            engine.resize(Size::new(columns, rows));
         }
-        let number = newest.map(|(number, ..)| *number);
-        self.shared.holder.send_if_modified(|holder| {
-            if holder.number == number {
+        let number = holder.map(|holder| holder.number);
+        let by = holder.map(|holder| holder.by.clone());
+        self.shared.holder.send_if_modified(|current| {
+            if current.number == number {
                 return false;
             }
-            let former = holder
+            let former = current
                 .number
-                .filter(|former| claimants.iter().any(|(there, ..)| there == former));
-            *holder = Holder {
+                .filter(|former| !is_given && table.rules.is_there(*former));
+            *current = Holder {
                 number,
-                by: newest.map(|(_, by, _)| by.clone()),
+                by,
                 taken_from: former,
             };
             true
         });
     }
 
-    fn claimants(&self) -> MutexGuard<'_, Vec<(u64, String, Size)>> {
-        self.shared
-            .claimants
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.shared.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Table {
+    fn remember(&mut self, client: Option<ClientKey>, wish: u64, wants: bool) {
+        let Some(client) = client else { return };
+        self.wishes.retain(|(known, ..)| *known != client);
+        if self.wishes.len() == MOST_REMEMBERED {
+            self.wishes.remove(0);
+        }
+        self.wishes.push((client, wish, wants));
     }
 }
 
 impl Claimant {
-    /// Says what this attachment's terminal can show; the first time makes it the newest.
+    /// Says what this attachment's screen can show; a terminal's first word makes it the newest.
     pub(crate) fn offer(&self, size: Size) {
-        let mut claimants = self.claim.claimants();
-        match claimants.iter_mut().find(|(number, ..)| *number == self.number) {
-            Some(own) => own.2 = size,
-            None => claimants.push((self.number, self.by.clone(), size)),
-        }
-        self.claim.settle(&claimants, &self.engine);
+        self.change(false, |table, number| {
+            table.rules.offer(number, (size.columns(), size.rows()));
+        });
+    }
+
+    /// "Fit to this screen": takes the claim from whoever has it.
+    pub(crate) fn claim(&self) {
+        let client = self.client;
+        self.change(false, |table, number| {
+            table.count += 1;
+            let wish = table.count;
+            table.rules.claim(number, wish);
+            table.remember(client, wish, true);
+        });
+    }
+
+    /// Gives the claim back.
+    pub(crate) fn yield_it(&self) {
+        let client = self.client;
+        self.change(true, |table, number| {
+            let wish = table.count;
+            table.rules.yield_it(number);
+            table.remember(client, wish, false);
+        });
+    }
+
+    /// Whether the person at it sees the newest output.
+    pub(crate) fn sees(&self, sees: bool) {
+        self.change(false, |table, number| table.rules.sees(number, sees));
+    }
+
+    /// Whether nothing was heard of it for [`LAPSE`].
+    pub(crate) fn silent(&self, is_silent: bool) {
+        self.change(false, |table, number| table.rules.silent(number, is_silent));
     }
 
     /// Whether the holder is this one, and whether the claim was taken from it just now.
@@ -107,12 +183,23 @@ impl Claimant {
             holder.taken_from == Some(self.number),
         )
     }
+
+    /// Takes part no more: it only looks.
+    pub(crate) fn retire(&self) {
+        self.change(true, |table, number| table.rules.leave(number));
+    }
+
+    fn change(&self, is_given: bool, change: impl FnOnce(&mut Table, u64)) {
+        self.claim
+            .change(&self.engine, is_given, |table| change(table, self.number));
+    }
 }
 
 impl Drop for Claimant {
     fn drop(&mut self) {
-        let mut claimants = self.claim.claimants();
-        claimants.retain(|(number, ..)| *number != self.number);
-        self.claim.settle(&claimants, &self.engine);
+        self.retire();
     }
 }
+
+/// Clients whose wishes are remembered; more than anybody has windows open.
+const MOST_REMEMBERED: usize = 64;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use pairing::{DeviceId, Manage, Permit, PermitScope, View, Write};
 use protocol::sessions::Session;
 use server::{audit::AuditRow, peer::Peer};
-use terminal::{Attachment, Gate, Mode, Start, Writer};
+use terminal::{Attachment, ClientKey, Gate, Mode, Start, Writer};
 
-use super::{Claim, Claimant, Presence, SessionError, Sessions, record::Record};
+use super::{Claim, Claimant, NewClaimant, Presence, SessionError, Sessions, record::Record};
 use crate::actor;
 
 /// One session, found by its id.
@@ -47,9 +47,10 @@ impl Handle {
         Ok(self.record.engine.attach(mode, start))
     }
 
-    /// Says that an attachment is there, until the guard is dropped.
+    /// Says that an attachment is there, until the guard is dropped; `writes` if it may type.
     pub(crate) fn enter(&self, permit: &Permit<View>, writes: bool) -> Result<Presence, SessionError> {
         self.at_hand(permit)?;
+        let writes = writes.then(|| actor::in_words(permit.principal()));
         Ok(Presence::enter(self.record.clone(), writes))
     }
 
@@ -60,18 +61,48 @@ impl Handle {
         Ok(self.record.engine.writer(Arc::new(PermitGate(permit))))
     }
 
+    /// The same for a client that numbers what it types, with the number of what of it the program got before; `None` where
+    /// that is not known.
+    pub(crate) fn writer_of(
+        &self,
+        permit: Permit<Write>,
+        client: ClientKey,
+    ) -> Result<(Writer, Option<u64>), SessionError> {
+        self.at_hand(&permit)?;
+        let applied = self.record.engine.input_applied(client);
+        let writer = self.record.engine.writer_of(Arc::new(PermitGate(permit)), client);
+        Ok((writer, applied))
+    }
+
+    /// Keeps what is known of a client's input, which goes 10 min after it was last asked for.
+    pub(crate) fn remember_input(&self, client: ClientKey) {
+        self.record.engine.remember_input(client);
+    }
+
     /// Notes that a device types, for the answer to its revocation.
     pub(crate) fn typed_by(&self, device: Option<DeviceId>) {
         self.record.touch(device);
     }
 
     /// Takes part in the claim for the session's size.
-    pub(crate) fn claimant(&self, permit: &Permit<Write>) -> Result<Claimant, SessionError> {
+    pub(crate) fn claimant(
+        &self,
+        permit: &Permit<Write>,
+        is_terminal: bool,
+        client: Option<ClientKey>,
+    ) -> Result<Claimant, SessionError> {
         self.at_hand(permit)?;
-        Ok(self
-            .record
-            .claim
-            .join(actor::in_words(permit.principal()), self.record.engine.clone()))
+        let new = NewClaimant {
+            by: actor::in_words(permit.principal()),
+            is_terminal,
+            client,
+        };
+        Ok(self.record.claim.join(new, self.record.engine.clone()))
+    }
+
+    /// Whether the program wants pasted text in brackets.
+    pub(crate) fn wants_bracketed_paste(&self) -> bool {
+        self.record.engine.look(|screen| screen.wants_bracketed_paste())
     }
 
     /// Who holds the claim.

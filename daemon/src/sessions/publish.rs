@@ -8,7 +8,7 @@ use std::{
 use protocol::events::Event;
 use tokio::{sync::watch, time::sleep};
 
-use super::{Sessions, presence::Counts, record::Record};
+use super::{Sessions, presence::People, record::Record};
 use crate::events::Events;
 
 /// Publishes the session now, and again whenever it changes, until its record is gone. While nobody follows the events
@@ -35,7 +35,7 @@ struct Follower {
     events: Events,
     changes: terminal::Changes,
     state: watch::Receiver<terminal::SessionState>,
-    presence: watch::Receiver<Counts>,
+    presence: watch::Receiver<People>,
     revised: watch::Receiver<()>,
     record: Weak<Record>,
 }

@@ -13,7 +13,11 @@ use protocol::{
 };
 use tokio::sync::watch;
 
-use super::{claim::Claim, presence::Counts, typed::Typed};
+use super::{
+    claim::Claim,
+    presence::{Counts, People},
+    typed::Typed,
+};
 
 /// One session: its engine, and what only the daemon knows.
 pub(super) struct Record {
@@ -21,7 +25,7 @@ pub(super) struct Record {
     pub(super) made: Made,
     pub(super) engine: terminal::Session,
     pub(super) claim: Claim,
-    pub(super) presence: watch::Sender<Counts>,
+    pub(super) presence: watch::Sender<People>,
     /// Input that came by requests.
     pub(super) typed: Typed,
     kept: Mutex<Kept>,
@@ -110,7 +114,7 @@ impl Record {
         // Read first: once it says so, everything below is final.
         let exit = self.engine.state().borrow().exit();
         let title = self.engine.title();
-        let Counts { viewers, writers } = *self.presence.borrow();
+        let Counts { viewers, writers } = self.presence.borrow().counts();
         let kept = self.kept().clone();
         let now = server::clock::timestamp(server::clock::now());
         Session {
