@@ -16,22 +16,22 @@ use std::{
 };
 
 use protocol::{
-    attach::{Hello, Mode, ServerMessage},
+    attach::{Hello, Mode},
     sessions::Exit,
 };
-use tokio::sync::mpsc;
 
 use self::{
-    attached::{Attached, send_all},
+    attached::Attached,
     local::LocalTerminal,
     modes::Modes,
     painter::{Painter, Place, Stage},
 };
 use crate::{
-    attachment::{self, Begin},
+    attachment::{Begin, Link},
     client::Client,
     escape::escape,
     failure::Failure,
+    output,
 };
 
 /// How following a session ended.
@@ -83,18 +83,18 @@ pub(crate) async fn interactive(
     mode: Mode,
     begin: Begin,
 ) -> Result<End, Failure> {
-    let (outgoing, mut incoming) = attachment::attach(client, session, mode, begin).await?;
-    let ServerMessage::Hello(hello) = incoming.next().await? else {
-        return Err(Failure::lost("the daemon did not say what this is attached to"));
-    };
+    let Link {
+        hello,
+        say,
+        events,
+        course,
+    } = Link::open(client, session, mode, begin, None).await?;
     let stage = match begin {
         Begin::Screen => Stage::Alternate,
-        Begin::Output => Stage::Primary,
+        Begin::Output | Begin::Offset(_) => Stage::Primary,
     };
     let modes = Arc::new(Mutex::new(Modes::default()));
     let terminal = LocalTerminal::enter(Arc::clone(&modes))?;
-    let (say, to_daemon) = mpsc::unbounded_channel();
-    let sending = tokio::spawn(send_all(outgoing, to_daemon));
     let painter = Painter::new(
         local::Screen,
         modes,
@@ -103,11 +103,21 @@ pub(crate) async fn interactive(
     );
     let (jobs, painting) = painter.spawn(notice(&hello));
     let mut attached = Attached::new(mode, terminal, say, jobs)?;
-    let end = attached.follow(&mut incoming).await;
+    let end = attached.follow(events).await;
     attached.leave(painting, &end).await;
     // The goodbye is sent behind whatever was typed last.
-    sending.await.ok();
+    if let Ok(keys @ 1..) = course.await {
+        output::note(&format!("{}; they may be lost", unconfirmed(keys)));
+    }
     end
+}
+
+/// That nobody knows whether the program got so many keys.
+fn unconfirmed(keys: usize) -> String {
+    match keys {
+        1 => "1 key was not confirmed".to_owned(),
+        keys => format!("{keys} keys were not confirmed"),
+    }
 }
 
 /// How to leave, and who else is there: the words over the first screen.
@@ -116,24 +126,28 @@ fn notice(hello: &Hello) -> String {
         Mode::Write => "Ctrl-\\ then d detaches",
         Mode::View | Mode::Lossless => "Ctrl-\\ then d, or Ctrl-C, detaches",
     };
+    match others(hello.mode, hello.viewers, hello.writers) {
+        Some(others) => format!("{leave}; {others}"),
+        None => leave.to_owned(),
+    }
+}
+
+/// Who else is there, of so many in all.
+fn others(mode: Mode, viewers: u32, writers: u32) -> Option<String> {
     let others = [
         count(
-            hello.viewers.saturating_sub(u32::from(hello.mode != Mode::Write)),
+            viewers.saturating_sub(u32::from(mode != Mode::Write)),
             "views",
             "view",
         ),
         count(
-            hello.writers.saturating_sub(u32::from(hello.mode == Mode::Write)),
+            writers.saturating_sub(u32::from(mode == Mode::Write)),
             "may type",
             "may type",
         ),
     ];
     let others: Vec<String> = others.into_iter().flatten().collect();
-    if others.is_empty() {
-        leave.to_owned()
-    } else {
-        format!("{leave}; {}", others.join(", "))
-    }
+    (!others.is_empty()).then(|| others.join(", "))
 }
 
 fn count(others: u32, one: &str, many: &str) -> Option<String> {

@@ -1,5 +1,8 @@
 //! The client's end of the attach protocol, over the Unix socket.
 
+mod link;
+mod unconfirmed;
+
 use std::time::Duration;
 
 use futures_util::{
@@ -15,6 +18,7 @@ use tokio_tungstenite::{
     tungstenite::{Error, Message, protocol::CloseFrame},
 };
 
+pub(crate) use self::link::{Event, Link};
 use crate::{client, client::Client, failure::Failure};
 
 /// Where an attachment begins.
@@ -24,6 +28,8 @@ pub(crate) enum Begin {
     Screen,
     /// With the output from its first byte.
     Output,
+    /// With the output from this offset: the same terminal was there before.
+    Offset(u64),
 }
 
 /// What comes from the session.
@@ -34,15 +40,16 @@ pub(crate) struct Incoming(SplitStream<WebSocketStream<UnixStream>>);
 #[derive(Debug)]
 pub(crate) struct Outgoing(SplitSink<WebSocketStream<UnixStream>, Message>);
 
-/// Attaches to the session with this id.
+/// Attaches to the session with this id, as the client that chose the other.
 ///
 /// # Errors
 /// What kept the connection from being made, or the daemon's refusal.
-pub(crate) async fn attach(
+async fn attach_as(
     client: &Client,
     session: &str,
     mode: Mode,
     begin: Begin,
+    id: Option<&str>,
 ) -> Result<(Outgoing, Incoming), Failure> {
     let mode = match mode {
         Mode::View => "view",
@@ -50,12 +57,14 @@ pub(crate) async fn attach(
         Mode::Lossless => "lossless",
     };
     let from = match begin {
-        Begin::Screen => "screen",
-        Begin::Output => "0",
+        Begin::Screen => "screen".to_owned(),
+        Begin::Output => "0".to_owned(),
+        Begin::Offset(offset) => offset.to_string(),
     };
+    let id = id.map(|id| format!("&client={id}")).unwrap_or_default();
     let socket = client.socket();
     let url = format!(
-        "ws://localhost{}/sessions/{session}/attach?mode={mode}&from={from}",
+        "ws://localhost{}/sessions/{session}/attach?mode={mode}&from={from}{id}",
         protocol::API
     );
     let upgraded = async {

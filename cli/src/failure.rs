@@ -124,6 +124,17 @@ impl Failure {
         matches!(self, Self::Problem { problem, .. } if problem.code == "unreachable")
     }
 
+    /// Whether the way to the daemon failed, not what was asked: the same may work in a moment.
+    pub(crate) fn is_about_the_link(&self) -> bool {
+        let codes = [
+            "unreachable",
+            "connection_lost",
+            "timed_out",
+            "too_many_connections",
+        ];
+        matches!(self, Self::Problem { problem, .. } if codes.contains(&problem.code.as_str()))
+    }
+
     /// Says it, and gives the exit code.
     pub(crate) fn report(self, json: bool) -> u8 {
         let Self::Problem { exit, problem } = self else {

@@ -5,7 +5,7 @@ use std::sync::mpsc::Sender;
 use protocol::attach::{ClientMessage, Mode, ServerMessage};
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
-    sync::mpsc::{Receiver, UnboundedReceiver, UnboundedSender},
+    sync::mpsc::{Receiver, UnboundedSender},
 };
 
 use super::{
@@ -15,10 +15,7 @@ use super::{
     local::LocalTerminal,
     painter::{Job, Painting},
 };
-use crate::{
-    attachment::{Incoming, Outgoing},
-    failure::Failure,
-};
+use crate::{attachment::Event, failure::Failure};
 
 /// An attachment with a person at it.
 pub(super) struct Attached {
@@ -54,13 +51,13 @@ impl Attached {
     }
 
     /// Passes everything to where it belongs, until the program's end or the wish to leave.
-    pub(super) async fn follow(&mut self, incoming: &mut Incoming) -> Result<End, Failure> {
+    pub(super) async fn follow(&mut self, mut events: Receiver<Event>) -> Result<End, Failure> {
         self.tell_size();
         loop {
             tokio::select! {
-                message = incoming.next() => match message? {
-                    ServerMessage::Exit(exit) => return Ok(End::Exited(exit)),
-                    message => self.paint(Job::Server(message))?,
+                event = events.recv() => match event {
+                    Some(event) => if let Some(end) = self.take(event)? { return Ok(end) },
+                    None => return Err(Failure::lost("the link to the daemon ended")),
                 },
                 typed = self.keys.recv() => match typed {
                     Some(bytes) => if self.typed(&bytes)? { return Ok(End::Detached) },
@@ -76,6 +73,23 @@ impl Attached {
                 }
             }
         }
+    }
+
+    /// Takes what came over the link; gives back how it ended, if it did.
+    fn take(&mut self, event: Event) -> Result<Option<End>, Failure> {
+        match event {
+            Event::Message(ServerMessage::Exit(exit)) => return Ok(Some(End::Exited(exit))),
+            Event::Message(message) => {
+                if let ServerMessage::Hello(hello) = &message {
+                    self.mode = hello.mode;
+                }
+                self.paint(Job::Server(message))?;
+            }
+            Event::Away => self.paint(Job::Away)?,
+            Event::Back { unconfirmed } => self.paint(Job::Back { unconfirmed })?,
+            Event::Lost(failure) => return Err(failure),
+        }
+        Ok(None)
     }
 
     /// Restores the terminal; what a program printed before its end is shown first, unless the person cannot wait.
@@ -175,16 +189,6 @@ impl Signals {
         };
         kind.as_raw_value()
     }
-}
-
-/// Sends what is said until nobody says anything any more, then closes.
-pub(super) async fn send_all(mut outgoing: Outgoing, mut messages: UnboundedReceiver<ClientMessage>) {
-    while let Some(message) = messages.recv().await {
-        if outgoing.send(&message).await.is_err() {
-            return;
-        }
-    }
-    outgoing.close().await;
 }
 
 const CTRL_C: u8 = 0x03;

@@ -9,6 +9,7 @@
 //! they would have shown. Who runs a program sees it on the primary screen, where its output stays and scrolls as if it
 //! ran without us; what was there before is scrolled away first, never overwritten.
 
+mod hearing;
 mod leaving;
 mod overlay;
 mod painting;
@@ -32,7 +33,10 @@ use terminal::{Screen, Size};
 use tokio::sync::{mpsc::UnboundedSender, oneshot};
 
 pub(super) use self::painting::Painting;
-use self::{painting::Pace, status::status};
+use self::{
+    painting::Pace,
+    status::{line, status},
+};
 use super::{filter::Filter, modes::Modes};
 
 /// What the painter is asked to do, in order.
@@ -42,6 +46,13 @@ pub(super) enum Job {
     Server(ServerMessage),
     /// To go on in a terminal of this size, columns and rows.
     Local((u16, u16)),
+    /// The connection is lost, and is being made anew.
+    Away,
+    /// The connection is there again; so many keys were not confirmed, and are not sent again.
+    Back {
+        /// Keys.
+        unconfirmed: usize,
+    },
     /// The person has typed, hence read what was said over the screen.
     Typed,
     /// To leave the terminal as it was before, or with what stays there; cursor below it.
@@ -68,6 +79,8 @@ pub(super) struct Place {
     session: Size,
     local: Size,
     stage: Stage,
+    /// Viewers and writers.
+    present: (u32, u32),
 }
 
 impl Place {
@@ -80,6 +93,7 @@ impl Place {
             session,
             local: Size::new(columns, rows),
             stage,
+            present: (hello.viewers, hello.writers),
         }
     }
 }
@@ -103,6 +117,10 @@ pub(super) struct Painter<W> {
     has_overlay: bool,
     /// Who holds the size, where it is not us.
     sized_by: Option<String>,
+    /// Viewers and writers, as last told.
+    present: (u32, u32),
+    /// Whether the connection is lost at the moment.
+    is_away: bool,
     /// Words over the screen, and until when.
     notice: Option<(String, Instant)>,
     /// Up to where the output is taken in, where that is not acknowledged yet.
@@ -133,7 +151,7 @@ impl<W: Write + Send + 'static> Painter<W> {
         place: Place,
         acks: UnboundedSender<ClientMessage>,
     ) -> Self {
-        let screen = terminal::screen(place.session);
+        let (screen, present) = (terminal::screen(place.session), place.present);
         Self {
             out,
             place,
@@ -146,6 +164,8 @@ impl<W: Write + Send + 'static> Painter<W> {
             is_cleared: false,
             has_overlay: false,
             sized_by: None,
+            present,
+            is_away: false,
             notice: None,
             taken: None,
             drawn_at: None,
@@ -217,13 +237,15 @@ impl<W: Write + Send + 'static> Painter<W> {
                 self.stale = true;
             }
             Job::Server(
-                ServerMessage::Hello(_)
+                message @ (ServerMessage::Hello(_)
+                | ServerMessage::Presence(_)
                 | ServerMessage::Exit(_)
                 | ServerMessage::InputApplied { .. }
-                | ServerMessage::Presence(_)
-                | ServerMessage::Pong { .. },
-            )
-            | Job::End { .. } => {}
+                | ServerMessage::Pong { .. }),
+            ) => self.hear(&message),
+            Job::End { .. } => {}
+            Job::Away => self.away(),
+            Job::Back { unconfirmed } => self.back(unconfirmed),
             Job::Local((columns, rows)) => {
                 self.place.local = Size::new(columns, rows);
                 self.repaint_all();
@@ -267,7 +289,7 @@ impl<W: Write + Send + 'static> Painter<W> {
     }
 
     fn wanted(&self) -> Face {
-        let fits = self.place.mode == Mode::Write && self.place.local == self.screen.size();
+        let fits = self.place.mode == Mode::Write && self.place.local == self.screen.size() && !self.is_away;
         if fits && (self.notice.is_none() || self.place.stage == Stage::Primary) {
             Face::Direct
         } else {
@@ -387,7 +409,11 @@ impl<W: Write + Send + 'static> Painter<W> {
             self.screen.release();
         }
         let notice = self.notice.as_ref().map(|(words, _)| words.as_str());
-        let status = status(&self.place, self.screen.size(), self.sized_by.as_deref(), notice);
+        let status = if self.is_away {
+            line(&self.place, AWAY)
+        } else {
+            status(&self.place, self.screen.size(), self.sized_by.as_deref(), notice)
+        };
         let local = self.place.local;
         let mut frame = [BEGIN_UPDATE, b"\x1b[?25l"].concat();
         frame.extend(self.screen.draw(self.picture_size()));
@@ -412,6 +438,8 @@ fn size(size: sessions::Size) -> Size {
     Size::new(size.columns, size.rows)
 }
 
+/// What is said while the connection is lost.
+const AWAY: &str = "reconnecting…; Ctrl-\\ then d detaches";
 /// Between two pictures: 30 in a second look alive, and leave a slow link to the keys.
 const FRAME: Duration = Duration::from_millis(33);
 /// How long a synchronized update may hold a picture back.

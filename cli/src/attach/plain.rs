@@ -1,6 +1,6 @@
 //! Following a session through pipes: every byte of its output, and nothing else.
 
-use std::{io::IsTerminal, os::fd::AsFd};
+use std::{io::IsTerminal, os::fd::AsFd, time::Duration};
 
 use protocol::attach::{ClientMessage, Mode, ServerMessage};
 use rustix::fs::{FileType, fstat};
@@ -8,7 +8,7 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 
 use super::{End, filter::Filter, keyboard, modes::Modes};
 use crate::{
-    attachment::{self, Begin, Incoming, Outgoing},
+    attachment::{Begin, Event, Link},
     client::Client,
     failure::Failure,
     output,
@@ -20,17 +20,16 @@ use crate::{
 /// # Errors
 /// Why it could not be followed to its end; bytes that the daemon no longer has are an error.
 pub(crate) async fn follow(client: &Client, session: &str) -> Result<End, Failure> {
-    let (mut outgoing, mut incoming) =
-        attachment::attach(client, session, Mode::Lossless, Begin::Output).await?;
+    let link = Link::open(client, session, Mode::Lossless, Begin::Output, Some(PATIENCE)).await?;
     if has_input() {
-        match attachment::attach(client, session, Mode::Write, Begin::Screen).await {
-            Ok((to, from)) => drop(tokio::spawn(send_input(to, from))),
+        match Link::open(client, session, Mode::Write, Begin::Screen, Some(PATIENCE)).await {
+            Ok(link) => drop(tokio::spawn(send_input(link))),
             // The program may have ended already: its output and its code are to be had all the same.
             Err(_) => output::note("standard input could not be sent: the program takes none any more"),
         }
     }
     let filter = std::io::stdout().is_terminal().then(Filter::default);
-    pass_on(&mut incoming, &mut outgoing, &mut tokio::io::stdout(), filter).await
+    pass_on(link, &mut tokio::io::stdout(), filter).await
 }
 
 /// A terminal's input is the shell's, and a device such as `/dev/null` says nothing.
@@ -45,14 +44,19 @@ fn has_input() -> bool {
 }
 
 async fn pass_on(
-    incoming: &mut Incoming,
-    outgoing: &mut Outgoing,
+    mut link: Link,
     to: &mut (impl AsyncWrite + Unpin),
     mut filter: Option<Filter>,
 ) -> Result<End, Failure> {
     let (mut expected, mut modes) = (0, Modes::default());
     loop {
-        match incoming.next().await? {
+        let message = match link.events.recv().await {
+            Some(Event::Message(message)) => message,
+            Some(Event::Away | Event::Back { .. }) => continue,
+            Some(Event::Lost(failure)) => return Err(failure),
+            None => return Err(Failure::lost("the link to the daemon ended")),
+        };
+        match message {
             ServerMessage::Output { offset, bytes } => {
                 if offset != expected {
                     return Err(gone(expected, offset));
@@ -68,7 +72,7 @@ async fn pass_on(
                 };
                 to.write_all(&bytes).await?;
                 to.flush().await?;
-                outgoing.send(&ClientMessage::Ack { offset: expected }).await.ok();
+                link.say.send(ClientMessage::Ack { offset: expected }).ok();
             }
             ServerMessage::Snapshot { ground, .. } => return Err(gone(expected, ground)),
             ServerMessage::Exit(exit) => {
@@ -76,7 +80,9 @@ async fn pass_on(
                     to.write_all(&modes.restore()).await?;
                     to.flush().await?;
                 }
-                outgoing.close().await;
+                drop((link.say, link.events));
+                // The goodbye; whether it arrives does not matter any more.
+                link.course.await.ok();
                 return Ok(End::Exited(exit));
             }
             ServerMessage::Hello(_)
@@ -97,26 +103,39 @@ fn gone(expected: u64, offset: u64) -> Failure {
 }
 
 /// Sends standard input; its end is the end of the program's input, not of the session.
-async fn send_input(mut outgoing: Outgoing, mut incoming: Incoming) {
+async fn send_input(mut link: Link) {
     let mut input = keyboard::read();
-    let (mut sequence, mut ended, mut at_line_start) = (0, false, true);
+    let (mut sequence, mut applied, mut ended, mut at_line_start) = (0, 0, false, true);
     loop {
         let message = tokio::select! {
-            chunk = input.recv(), if !ended => {
+            chunk = input.recv(), if !ended && sequence < applied + MOST_UNCONFIRMED => {
                 ended = chunk.is_none();
                 let bytes = chunk.unwrap_or_else(|| end_of_input(at_line_start).to_vec());
                 at_line_start = bytes.last().is_none_or(|last| *last == b'\n');
                 sequence += 1;
                 ClientMessage::Input { sequence, bytes }
             }
-            message = incoming.next() => match message {
-                Ok(ServerMessage::Output { offset, bytes }) => ClientMessage::Ack { offset: offset + bytes.len() as u64 },
-                Ok(ServerMessage::Snapshot { ground, .. }) => ClientMessage::Ack { offset: ground },
-                Ok(ServerMessage::Exit(_)) | Err(_) => return,
-                Ok(_) => continue,
+            event = link.events.recv() => match event {
+                Some(Event::Message(message)) => match message {
+                    ServerMessage::Output { offset, bytes } => ClientMessage::Ack { offset: offset + bytes.len() as u64 },
+                    ServerMessage::Snapshot { ground, .. } => ClientMessage::Ack { offset: ground },
+                    ServerMessage::InputApplied { sequence } => {
+                        applied = sequence;
+                        continue;
+                    }
+                    ServerMessage::Exit(_) => return,
+                    _ => continue,
+                },
+                Some(Event::Back { unconfirmed: 1.. }) => {
+                    output::note("some of standard input may be lost: nobody knows what of it the program got");
+                    applied = sequence;
+                    continue;
+                }
+                Some(Event::Away | Event::Back { .. }) => continue,
+                Some(Event::Lost(_)) | None => return,
             },
         };
-        if outgoing.send(&message).await.is_err() {
+        if link.say.send(message).is_err() {
             return;
         }
     }
@@ -127,6 +146,11 @@ async fn send_input(mut outgoing: Outgoing, mut incoming: Incoming) {
 fn end_of_input(at_line_start: bool) -> &'static [u8] {
     if at_line_start { b"\x04" } else { b"\x04\x04" }
 }
+
+/// Chunks of input that wait to be confirmed; more wait in the pipe.
+const MOST_UNCONFIRMED: u64 = 256;
+/// How long a daemon may be away where nobody is there who could decide not to wait: an upgrade takes seconds.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,6 @@
 
 use harness::{TerminalOf, TestDaemon};
 use protocol::{attach::Mode, sessions::Size};
-use rustix::process::Signal;
 
 #[tokio::test]
 async fn attach_shows_the_screen_types_and_detaches_without_the_program_noticing() {
@@ -90,18 +89,6 @@ async fn the_terminal_is_as_before_after_a_full_screen_program_and_a_detach() {
     for mode in ["?1049h", "?1003h", "?1006h", "?2004h", "?25l", "?1h"] {
         assert!(!snapshot.contains(mode), "{mode} is left on: {snapshot:?}");
     }
-}
-
-#[tokio::test]
-async fn a_daemon_that_is_killed_gives_the_terminal_back_with_a_word() {
-    let mut daemon = TestDaemon::start().await;
-    let session = daemon.owner().shell("echo ready; read x").await;
-    let terminal = TerminalOf::start(&daemon.command(&["attach", &session.name]), 80, 24).await;
-    terminal.until_shows("ready").await;
-    daemon.signal(Signal::KILL);
-    daemon.ended().await;
-    assert_eq!(terminal.exit().await.code, Some(3));
-    terminal.until_shows("hint:").await;
 }
 
 #[tokio::test]

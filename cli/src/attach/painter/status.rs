@@ -13,6 +13,11 @@ pub(super) fn status(place: &Place, session: Size, sized_by: Option<&str>, notic
         Some(words) => words.to_owned(),
         None => described(place, session, sized_by),
     };
+    line(place, &said)
+}
+
+/// The words behind the session's name, in one line as wide as the local terminal.
+pub(super) fn line(place: &Place, said: &str) -> String {
     let width = usize::from(place.local.columns());
     let mut line = cut(&format!(" {}: {said}", escape(&place.name)), width);
     let missing = width.saturating_sub(line.width());
@@ -53,6 +58,7 @@ mod tests {
             session,
             local,
             stage: super::super::Stage::Alternate,
+            present: (1, 0),
         }
     }
 

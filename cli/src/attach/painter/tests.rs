@@ -26,6 +26,7 @@ impl Bench {
             session,
             local,
             stage: Stage::Alternate,
+            present: (0, 1),
         };
         let (say, acks) = unbounded_channel();
         let painter = Painter::new(Vec::new(), Arc::new(Mutex::new(Modes::default())), place, say);

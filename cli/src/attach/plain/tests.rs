@@ -1,9 +1,9 @@
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use futures_util::{SinkExt, StreamExt};
 use protocol::{
-    attach::{CLOSE_RESTARTING, CLOSE_REVOKED, ClientMessage, Mode, ServerMessage},
-    sessions::Exit,
+    attach::{CLOSE_RESTARTING, CLOSE_REVOKED, ClientMessage, Hello, Mode, ServerMessage},
+    sessions::{Exit, Size},
 };
 use tokio::{net::UnixListener, task::JoinHandle};
 use tokio_tungstenite::{
@@ -14,7 +14,7 @@ use tokio_tungstenite::{
 use super::{End, end_of_input, pass_on};
 use crate::{
     attach::filter::Filter,
-    attachment::{Begin, attach},
+    attachment::{Begin, Link},
     client::Client,
     failure::Failure,
 };
@@ -34,7 +34,8 @@ impl Daemon {
         let heard = tokio::spawn(async move {
             let (stream, _) = listener.accept().await.unwrap();
             let mut socket = accept_async(stream).await.unwrap();
-            for message in messages {
+            let hello = ServerMessage::Hello(hello());
+            for message in std::iter::once(hello).chain(messages) {
                 socket
                     .send(Message::Binary(message.encode().into()))
                     .await
@@ -64,12 +65,37 @@ impl Daemon {
 
     async fn follow(&self, filter: Option<Filter>) -> (Result<End, Failure>, Vec<u8>) {
         let client = Client::at(&self.socket).unwrap();
-        let (mut outgoing, mut incoming) = attach(&client, "ses_1", Mode::Lossless, Begin::Output)
-            .await
-            .unwrap();
+        let link = Link::open(
+            &client,
+            "ses_1",
+            Mode::Lossless,
+            Begin::Output,
+            Some(Duration::ZERO),
+        )
+        .await
+        .unwrap();
         let mut written = Vec::new();
-        let end = pass_on(&mut incoming, &mut outgoing, &mut written, filter).await;
+        let end = pass_on(link, &mut written, filter).await;
         (end, written)
+    }
+}
+
+fn hello() -> Hello {
+    let [session, name, instance, life] = ["ses_1", "build", "i", "l"].map(str::to_owned);
+    Hello {
+        session,
+        name,
+        size: Size {
+            columns: 80,
+            rows: 24,
+        },
+        mode: Mode::Lossless,
+        offset: 0,
+        instance,
+        life,
+        viewers: 1,
+        writers: 0,
+        input_applied: None,
     }
 }
 

@@ -1,0 +1,101 @@
+//! What the person is told besides the screen: who came or went, and how the link is.
+
+use std::{io::Write, time::Instant};
+
+use protocol::attach::{Mode, Presence, ServerMessage};
+
+use super::{NOTICE, Painter};
+use crate::{
+    attach::{others, unconfirmed},
+    escape::escape,
+};
+
+impl<W: Write + Send + 'static> Painter<W> {
+    /// Takes a message that draws nothing.
+    pub(super) fn hear(&mut self, message: &ServerMessage) {
+        match message {
+            ServerMessage::Presence(presence) => {
+                let present = (presence.viewers, presence.writers);
+                if std::mem::replace(&mut self.present, present) != present {
+                    let words = presence_in_words(self.place.mode, presence);
+                    self.say(words);
+                }
+            }
+            ServerMessage::Hello(hello) if hello.mode != self.place.mode => {
+                self.place.mode = hello.mode;
+                self.present = (hello.viewers, hello.writers);
+                self.say("from now on this only views: the daemon cannot write down who types".to_owned());
+            }
+            _ => {}
+        }
+    }
+
+    /// Shows that the connection is lost.
+    pub(super) fn away(&mut self) {
+        self.is_away = true;
+        self.repaint_all();
+    }
+
+    /// Shows that it is there again.
+    pub(super) fn back(&mut self, keys: usize) {
+        if std::mem::take(&mut self.is_away) {
+            self.repaint_all();
+        }
+        if keys > 0 {
+            self.say(format!(
+                "{}; type them again if they are missing",
+                unconfirmed(keys)
+            ));
+        }
+    }
+
+    fn say(&mut self, words: String) {
+        self.notice = Some((words, Instant::now() + NOTICE));
+        self.repaint_all();
+    }
+}
+
+/// Who else is there, with the names of those who may type.
+fn presence_in_words(mode: Mode, presence: &Presence) -> String {
+    let own = usize::from(mode == Mode::Write);
+    let names: Vec<String> = presence
+        .typing
+        .iter()
+        .skip(own)
+        .map(|name| escape(name).into_owned())
+        .collect();
+    match others(mode, presence.viewers, presence.writers) {
+        None => "nobody else is here any more".to_owned(),
+        Some(others) if names.is_empty() => others,
+        Some(others) => format!("{others}: {}", names.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::attach::{Mode, Presence};
+
+    use super::presence_in_words;
+
+    #[test]
+    fn who_may_type_is_named() {
+        let presence = Presence {
+            viewers: 1,
+            writers: 2,
+            typing: vec!["me".to_owned(), "dev\u{1b}_1".to_owned()],
+        };
+        assert_eq!(
+            presence_in_words(Mode::Write, &presence),
+            "1 other views, 1 other may type: dev\\u{1b}_1"
+        );
+        let alone = Presence {
+            viewers: 0,
+            writers: 1,
+            typing: vec!["me".to_owned()],
+        };
+        assert_eq!(
+            presence_in_words(Mode::Write, &alone),
+            "nobody else is here any more"
+        );
+    }
+}

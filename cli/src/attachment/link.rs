@@ -1,0 +1,328 @@
+//! An attachment that comes back by itself: the same terminal, its next byte, and every key once.
+
+use std::{fs::File, io::Read, time::Duration};
+
+use protocol::attach::{ClientMessage, Hello, Mode, ServerMessage};
+use tokio::{
+    sync::mpsc::{self, Receiver, Sender, UnboundedReceiver, UnboundedSender},
+    task::JoinHandle,
+    time::{Instant, MissedTickBehavior, interval_at, sleep_until, timeout},
+};
+
+use super::{Begin, Incoming, Outgoing, attach_as, unconfirmed::Unconfirmed};
+use crate::{client::Client, failure::Failure};
+
+/// What comes over a link.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// The session says something; output goes on where it stopped, or begins anew with a snapshot.
+    Message(ServerMessage),
+    /// The connection is lost, and is being made anew.
+    Away,
+    /// The connection is there again.
+    Back {
+        /// Keys of which nobody knows whether the program got them; they are not sent again.
+        unconfirmed: usize,
+    },
+    /// The end: it does not come back.
+    Lost(Failure),
+}
+
+/// A link to a session.
+#[derive(Debug)]
+pub(crate) struct Link {
+    /// What the session said of itself first.
+    pub(crate) hello: Hello,
+    /// What is said to the session. Dropping it ends the link, behind whatever was said last.
+    pub(crate) say: UnboundedSender<ClientMessage>,
+    /// What the session says.
+    pub(crate) events: Receiver<Event>,
+    /// The link's course; gives back how many keys were never confirmed, 0 where it ended while connected.
+    pub(crate) course: JoinHandle<usize>,
+}
+
+impl Link {
+    /// Attaches to the session with this id. A lost connection is made anew for `patience`, or until the session is left.
+    ///
+    /// # Errors
+    /// What kept the first connection from being made, or the daemon's refusal.
+    pub(crate) async fn open(
+        client: &Client,
+        session: &str,
+        mode: Mode,
+        begin: Begin,
+        patience: Option<Duration>,
+    ) -> Result<Self, Failure> {
+        let wish = Wish {
+            client: client.clone(),
+            session: session.to_owned(),
+            mode,
+            id: random_id()?,
+        };
+        let (outgoing, incoming, hello) = connect(wish.clone(), begin).await?;
+        let ((say, said), (events, received)) = (mpsc::unbounded_channel(), mpsc::channel(EVENTS));
+        let course = Course {
+            wish,
+            begin,
+            patience,
+            instance: hello.instance.clone(),
+            unconfirmed: Unconfirmed::default(),
+            size: None,
+            has_ended: false,
+        };
+        Ok(Self {
+            hello,
+            say,
+            events: received,
+            course: tokio::spawn(course.run((outgoing, incoming), said, events)),
+        })
+    }
+}
+
+/// What is attached to, and as whom.
+#[derive(Clone, Debug)]
+struct Wish {
+    client: Client,
+    session: String,
+    mode: Mode,
+    id: String,
+}
+
+struct Course {
+    wish: Wish,
+    /// Where the next connection begins.
+    begin: Begin,
+    patience: Option<Duration>,
+    instance: String,
+    unconfirmed: Unconfirmed,
+    size: Option<ClientMessage>,
+    /// Whether the program has ended: nothing more comes.
+    has_ended: bool,
+}
+
+/// How a connection ended.
+enum Outcome {
+    /// Nobody wants it any more.
+    Left,
+    /// It is gone.
+    Ended(Failure),
+}
+
+impl Course {
+    async fn run(
+        mut self,
+        mut connection: (Outgoing, Incoming),
+        mut said: UnboundedReceiver<ClientMessage>,
+        events: Sender<Event>,
+    ) -> usize {
+        loop {
+            let (outgoing, mut incoming) = connection;
+            let (tell, to_daemon) = mpsc::unbounded_channel();
+            let sending = tokio::spawn(send_all(outgoing, to_daemon));
+            let again = self.size.iter().cloned().chain(self.unconfirmed.messages());
+            again.for_each(|message| drop(tell.send(message)));
+            let failure = match self.follow(&mut incoming, &tell, &mut said, &events).await {
+                Outcome::Left => {
+                    drop(tell);
+                    let abort = sending.abort_handle();
+                    if timeout(LAST_WORDS, sending).await.is_err() {
+                        abort.abort();
+                    }
+                    return 0;
+                }
+                Outcome::Ended(failure) => failure,
+            };
+            sending.abort();
+            if self.has_ended {
+                return 0;
+            }
+            let lost = failure.is_about_the_link();
+            let back = if lost {
+                self.come_back(failure, &mut said, &events).await
+            } else {
+                Err(Some(failure))
+            };
+            connection = match back {
+                Ok(connection) => connection,
+                Err(failure) => {
+                    if let Some(failure) = failure {
+                        events.send(Event::Lost(failure)).await.ok();
+                    }
+                    return self.unconfirmed.keys();
+                }
+            };
+        }
+    }
+
+    /// Passes everything on, both ways, while the connection is there.
+    async fn follow(
+        &mut self,
+        incoming: &mut Incoming,
+        tell: &UnboundedSender<ClientMessage>,
+        said: &mut UnboundedReceiver<ClientMessage>,
+        events: &Sender<Event>,
+    ) -> Outcome {
+        let mut pings = interval_at(Instant::now() + PING, PING);
+        pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let (mut number, mut heard) = (0, Instant::now());
+        loop {
+            tokio::select! {
+                message = incoming.next() => {
+                    let message = match message {
+                        Ok(message) => message,
+                        Err(failure) => return Outcome::Ended(failure),
+                    };
+                    heard = Instant::now();
+                    self.note(&message);
+                    if !matches!(message, ServerMessage::Pong { .. })
+                        && events.send(Event::Message(message)).await.is_err()
+                    {
+                        return Outcome::Left;
+                    }
+                }
+                message = said.recv() => {
+                    let Some(message) = message else { return Outcome::Left };
+                    self.remember(&message);
+                    // Where the sender has failed, the receiver does so as well.
+                    tell.send(message).ok();
+                }
+                _ = pings.tick() => {
+                    if heard.elapsed() > SILENCE {
+                        return Outcome::Ended(Failure::lost("the daemon does not answer any more"));
+                    }
+                    number += 1;
+                    tell.send(ClientMessage::Ping { number }).ok();
+                }
+            }
+        }
+    }
+
+    /// Makes a connection again; what is said meanwhile is kept. `Err` without a failure where nobody wants it any more.
+    async fn come_back(
+        &mut self,
+        failure: Failure,
+        said: &mut UnboundedReceiver<ClientMessage>,
+        events: &Sender<Event>,
+    ) -> Result<(Outgoing, Incoming), Option<Failure>> {
+        let began = Instant::now();
+        let (mut pause, mut is_told) = (FIRST_PAUSE, false);
+        loop {
+            let (wish, begin) = (self.wish.clone(), self.begin);
+            let attempt = async move {
+                tokio::time::sleep(pause).await;
+                connect(wish, begin).await
+            };
+            tokio::pin!(attempt);
+            let outcome = loop {
+                tokio::select! {
+                    outcome = &mut attempt => break outcome,
+                    message = said.recv() => match message {
+                        Some(message) => self.remember(&message),
+                        None => return Err(None),
+                    },
+                    () = sleep_until(began + UNNOTICED), if !is_told => {
+                        is_told = true;
+                        events.send(Event::Away).await.map_err(|_| None)?;
+                    }
+                }
+            };
+            match outcome {
+                Ok((outgoing, incoming, hello)) => {
+                    let unconfirmed = self.greet(&hello)?;
+                    let back = Event::Back { unconfirmed };
+                    events.send(back).await.map_err(|_| None)?;
+                    return Ok((outgoing, incoming));
+                }
+                Err(refusal) if !refusal.is_about_the_link() => return Err(Some(refusal)),
+                Err(_) if self.patience.is_some_and(|patience| began.elapsed() >= patience) => {
+                    return Err(Some(failure));
+                }
+                Err(_) => pause = (pause * 2).min(LAST_PAUSE),
+            }
+        }
+    }
+
+    /// Takes what the daemon says when it is there again; gives back how many keys are given up.
+    fn greet(&mut self, hello: &Hello) -> Result<usize, Failure> {
+        if hello.instance != self.instance {
+            return Err(Failure::lost("another daemon answers where this was attached"));
+        }
+        Ok(match hello.input_applied {
+            Some(applied) => {
+                self.unconfirmed.confirm(applied);
+                0
+            }
+            None => self.unconfirmed.give_up(),
+        })
+    }
+
+    fn note(&mut self, message: &ServerMessage) {
+        match message {
+            ServerMessage::Output { offset, bytes } => {
+                self.begin = Begin::Offset(offset + bytes.len() as u64);
+            }
+            ServerMessage::Snapshot { ground, .. } => self.begin = Begin::Offset(*ground),
+            ServerMessage::InputApplied { sequence } => self.unconfirmed.confirm(*sequence),
+            ServerMessage::Exit(_) => self.has_ended = true,
+            _ => {}
+        }
+    }
+
+    fn remember(&mut self, message: &ClientMessage) {
+        match message {
+            ClientMessage::Input { sequence, bytes } => self.unconfirmed.push(*sequence, bytes.clone()),
+            ClientMessage::Size { .. } => self.size = Some(message.clone()),
+            _ => {}
+        }
+    }
+}
+
+async fn connect(wish: Wish, begin: Begin) -> Result<(Outgoing, Incoming, Hello), Failure> {
+    let Wish {
+        client,
+        session,
+        mode,
+        id,
+    } = &wish;
+    let (outgoing, mut incoming) = attach_as(client, session, *mode, begin, Some(id)).await?;
+    let hello = timeout(GREETING, incoming.next())
+        .await
+        .map_err(|_| Failure::no_answer(client.socket()))??;
+    match hello {
+        ServerMessage::Hello(hello) => Ok((outgoing, incoming, hello)),
+        _ => Err(Failure::lost("the daemon did not say what this is attached to")),
+    }
+}
+
+/// Sends what is said until nobody says anything any more, then closes.
+async fn send_all(mut outgoing: Outgoing, mut messages: UnboundedReceiver<ClientMessage>) {
+    while let Some(message) = messages.recv().await {
+        if outgoing.send(&message).await.is_err() {
+            return;
+        }
+    }
+    outgoing.close().await;
+}
+
+/// Which client this is, over all its connections.
+fn random_id() -> Result<String, Failure> {
+    let mut bytes = [0; 16];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Events that wait to be taken.
+const EVENTS: usize = 16;
+/// Between two pings; a writer that is not heard of for 30 s holds no size.
+const PING: Duration = Duration::from_secs(10);
+/// A daemon that says nothing for so long, though it is pinged, is gone.
+const SILENCE: Duration = Duration::from_secs(30);
+/// Before the first try to come back, doubled for each other.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LAST_PAUSE: Duration = Duration::from_secs(10);
+/// A loss that is over sooner is not worth a word.
+const UNNOTICED: Duration = Duration::from_millis(300);
+/// How long the daemon may take for its first message.
+const GREETING: Duration = Duration::from_secs(5);
+/// How long what was said last may take to be sent.
+const LAST_WORDS: Duration = Duration::from_secs(1);
