@@ -1,6 +1,8 @@
 //! `/v1/sessions` and below.
 
 mod attach;
+mod attach_people;
+mod attach_resume;
 mod change;
 mod create;
 mod flood;

@@ -5,7 +5,7 @@ use std::{net::SocketAddr, path::Path, sync::Arc};
 use futures_util::{SinkExt, StreamExt};
 use http::{HeaderMap, Request};
 use protocol::{
-    attach::{ClaimChange, ClientMessage, Hello, Mode, ServerMessage},
+    attach::{ClaimChange, ClientMessage, Hello, Mode, Presence, ServerMessage},
     sessions::{Exit, Size},
 };
 use rustls::pki_types::ServerName;
@@ -39,15 +39,27 @@ pub struct Attached {
     /// What a terminal would show of it.
     screen: Box<dyn terminal::Screen>,
     claim: ClaimChange,
+    applied: u64,
+    presence: Presence,
 }
 
 impl Attached {
     /// Attaches over the Unix socket.
-    pub(crate) async fn over_unix(socket: &Path, id: &str, mode: Mode, from: &str) -> Self {
+    pub(crate) async fn over_unix(
+        socket: &Path,
+        id: &str,
+        mode: Mode,
+        from: &str,
+        client: Option<&str>,
+    ) -> Self {
         let stream = within("the socket", UnixStream::connect(socket))
             .await
             .expect("the daemon listens");
-        let request = request("ws://transom", id, mode, from, None);
+        let from = match client {
+            Some(client) => format!("{from}&client={client}"),
+            None => from.to_owned(),
+        };
+        let request = request("ws://transom", id, mode, &from, None);
         let attached = Self::shake(Box::new(stream), request, None).await;
         attached.unwrap_or_else(|answer| panic!("{answer:?}"))
     }
@@ -121,6 +133,8 @@ impl Attached {
             acks: true,
             screen: terminal::screen(terminal::Size::new(100, 30)),
             claim: ClaimChange::default(),
+            applied: 0,
+            presence: Presence::default(),
         })
     }
 
@@ -198,6 +212,25 @@ impl Attached {
                 .unwrap_or_else(|code| panic!("closed with {code} before the claim changed"));
         }
         self.claim.clone()
+    }
+
+    /// Reads until the program got the input with this number.
+    pub async fn until_applied(&mut self, sequence: u64) {
+        while self.applied < sequence {
+            self.next()
+                .await
+                .unwrap_or_else(|code| panic!("closed with {code} before input {sequence} was applied"));
+        }
+    }
+
+    /// Reads until it was told of so many viewers and writers.
+    pub async fn until_present(&mut self, viewers: u32, writers: u32) -> Presence {
+        while (self.presence.viewers, self.presence.writers) != (viewers, writers) {
+            self.next()
+                .await
+                .unwrap_or_else(|code| panic!("closed with {code} before who is there changed"));
+        }
+        self.presence.clone()
     }
 
     /// The visible rows of a terminal that drew all of it.
@@ -282,7 +315,9 @@ impl Attached {
                 self.size = Some(*size);
                 self.claim = claim.clone();
             }
-            ServerMessage::InputApplied { .. } | ServerMessage::Presence(_) | ServerMessage::Pong { .. } => {}
+            ServerMessage::InputApplied { sequence } => self.applied = *sequence,
+            ServerMessage::Presence(presence) => self.presence = presence.clone(),
+            ServerMessage::Pong { .. } => {}
             ServerMessage::Exit(exit) => self.exit = Some(exit.clone()),
         }
     }

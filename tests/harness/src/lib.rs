@@ -6,6 +6,7 @@
 mod answer;
 mod attached;
 mod binary;
+mod cutting_proxy;
 mod daemon;
 mod device;
 mod events;
@@ -23,6 +24,7 @@ mod transcript;
 pub use answer::Answer;
 pub use attached::Attached;
 pub use binary::binary;
+pub use cutting_proxy::CuttingProxy;
 pub use daemon::{DaemonOptions, TestDaemon};
 pub use device::{Device, TlsClient};
 pub use events::EventReader;

@@ -124,7 +124,12 @@ impl Owner {
 
     /// Attaches; `from` is an offset or `screen`.
     pub async fn attach(&self, id: &str, mode: Mode, from: &str) -> Attached {
-        Attached::over_unix(&self.socket, id, mode, from).await
+        Attached::over_unix(&self.socket, id, mode, from, None).await
+    }
+
+    /// Attaches as the client that chose this id, to write.
+    pub async fn attach_as(&self, client: &str, id: &str, from: &str) -> Attached {
+        Attached::over_unix(&self.socket, id, Mode::Write, from, Some(client)).await
     }
 
     /// Follows the events.
