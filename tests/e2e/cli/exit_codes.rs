@@ -59,7 +59,14 @@ async fn another_users_socket_is_not_permitted() {
     )
     .unwrap();
     let copy = folder.path().join("transom");
-    fs::copy(binary(), &copy).unwrap();
+    // By another process: what any test starts meanwhile would inherit our open file, and an open file cannot be run.
+    let copied = Command::new("cp")
+        .arg(binary())
+        .arg(&copy)
+        .status()
+        .await
+        .unwrap();
+    assert!(copied.success());
     let mut command = Command::new(&copy);
     command
         .env_clear()
