@@ -10,6 +10,7 @@ mod pair;
 mod reject;
 mod revoke;
 mod run;
+mod shell_init;
 mod shutdown;
 mod status;
 mod stop;
@@ -53,13 +54,15 @@ pub(crate) enum Verb {
     Shutdown(shutdown::Args),
     /// Look at the configuration
     Config(config::Args),
+    /// Print what makes a shell mark its commands for `screen` and `ls`
+    ShellInit(shell_init::Args),
 }
 
 impl Verb {
     /// Whether results, and problems with them, are wanted as JSON.
     pub(crate) fn is_json(&self) -> bool {
         match self {
-            Self::Run(_) | Self::Attach(_) | Self::View(_) => false,
+            Self::Run(_) | Self::Attach(_) | Self::View(_) | Self::ShellInit(_) => false,
             Self::Up(args) => args.json,
             Self::New(args) => args.json,
             Self::Ls(args) => args.json,
@@ -83,6 +86,7 @@ impl Verb {
         match self {
             Self::Up(args) => up::run(&args),
             Self::Config(args) => config::run(&args),
+            Self::ShellInit(args) => shell_init::run(&args),
             client => {
                 let runtime = tokio::runtime::Builder::new_current_thread()
                     .enable_all()
@@ -97,7 +101,9 @@ impl Verb {
 
     async fn ask(self) -> Result<u8, Failure> {
         match self {
-            Self::Up(_) | Self::Config(_) => unreachable!("these run without a client"),
+            Self::Up(_) | Self::Config(_) | Self::ShellInit(_) => {
+                unreachable!("these run without a client")
+            }
             Self::Run(args) => run::run(args).await,
             Self::New(args) => new::run(args).await,
             Self::Ls(args) => ls::run(&args).await,

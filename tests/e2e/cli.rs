@@ -4,3 +4,4 @@ mod exit_codes;
 mod in_a_terminal;
 mod pairing;
 mod scripts;
+mod shell_init;
