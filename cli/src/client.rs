@@ -7,8 +7,9 @@ use std::{
 
 use daemon::paths::Paths;
 use protocol::Problem;
-use reqwest::{Method, RequestBuilder, StatusCode};
+use reqwest::{Method, RequestBuilder, Response, StatusCode, Url};
 use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
 
 use crate::failure::Failure;
 
@@ -74,6 +75,24 @@ impl Client {
             .map(drop)
     }
 
+    /// Asks for an answer that goes on for as long as it wants to.
+    pub(crate) async fn open(&self, path: &str) -> Result<Streamed, Failure> {
+        let sent = self.request(Method::GET, path).send();
+        let response = tokio::time::timeout(THOROUGH, sent)
+            .await
+            .map_err(|_| Failure::no_answer(&self.socket))?
+            .map_err(|error| self.no_answer(&error))?;
+        let status = response.status();
+        if status.is_success() {
+            return Ok(Streamed {
+                response,
+                client: self.clone(),
+            });
+        }
+        let body = response.bytes().await.map_err(|error| self.no_answer(&error))?;
+        Err(refused(status, &body))
+    }
+
     /// Deletes, and reads what that did.
     pub(crate) async fn delete<T: DeserializeOwned>(&self, path: &str) -> Result<T, Failure> {
         self.read(self.request(Method::DELETE, path), THOROUGH).await
@@ -89,7 +108,7 @@ impl Client {
     fn request(&self, method: Method, path: &str) -> RequestBuilder {
         // The host is ignored on the socket, and has to be there.
         self.http
-            .request(method, format!("http://localhost{}{path}", protocol::API))
+            .request(method, format!("{BASE}{}{path}", protocol::API))
     }
 
     async fn read<T: DeserializeOwned>(
@@ -132,6 +151,46 @@ impl Client {
     }
 }
 
+/// An answer that comes in pieces.
+#[derive(Debug)]
+pub(crate) struct Streamed {
+    response: Response,
+    client: Client,
+}
+
+impl Streamed {
+    /// The next piece; `None` at the end.
+    ///
+    /// # Errors
+    /// The connection broke off.
+    pub(crate) async fn chunk(&mut self) -> Result<Option<impl AsRef<[u8]> + use<>>, Failure> {
+        self.response
+            .chunk()
+            .await
+            .map_err(|error| self.client.no_answer(&error))
+    }
+}
+
+/// The path with the fields of the value as its query; those that are null are left out.
+pub(crate) fn with_query(path: &str, query: &impl Serialize) -> String {
+    let fields = serde_json::to_value(query).expect("queries have string keys and finite numbers");
+    let mut url = Url::parse(BASE).expect("the base is an address");
+    {
+        let mut pairs = url.query_pairs_mut();
+        for (name, value) in fields.as_object().into_iter().flatten() {
+            match value {
+                Value::Null => {}
+                Value::String(text) => drop(pairs.append_pair(name, text)),
+                other => drop(pairs.append_pair(name, &other.to_string())),
+            }
+        }
+    }
+    match url.query() {
+        Some(query) if !query.is_empty() => format!("{path}?{query}"),
+        _ => path.to_owned(),
+    }
+}
+
 /// What an answer that is no success means.
 pub(crate) fn refused(status: StatusCode, body: &[u8]) -> Failure {
     let problem = serde_json::from_slice(body).unwrap_or_else(|_| {
@@ -141,6 +200,7 @@ pub(crate) fn refused(status: StatusCode, body: &[u8]) -> Failure {
     Failure::answered(problem)
 }
 
+const BASE: &str = "http://localhost";
 /// How long an answer may take that needs no work.
 const QUICK: Duration = Duration::from_secs(5);
 /// How long an answer may take that ends programs: a stop waits 5 s before it kills, a shutdown stops all of them.
@@ -153,7 +213,9 @@ mod tests {
     use protocol::Problem;
     use serde_json::json;
 
-    use super::Client;
+    use protocol::sessions::{ScreenFormat, ScreenQuery, WaitQuery};
+
+    use super::{Client, with_query};
     use crate::failure::Failure;
 
     fn parts(failure: Failure) -> (u8, String, String) {
@@ -182,6 +244,27 @@ mod tests {
             stream.write_all(answer.as_bytes()).unwrap();
         });
         socket
+    }
+
+    #[test]
+    fn a_query_holds_what_is_said_and_any_character() {
+        let query = ScreenQuery {
+            format: ScreenFormat::Ansi,
+            lines: Some(3),
+            ..ScreenQuery::default()
+        };
+        let path = with_query("/s", &query);
+        assert!(
+            path.starts_with("/s?") && path.contains("format=ansi") && path.contains("lines=3"),
+            "{path}"
+        );
+        assert!(!path.contains("before"), "{path}");
+        let query = WaitQuery {
+            text: Some("a&b +#%é".to_owned()),
+            ..WaitQuery::default()
+        };
+        assert_eq!(with_query("/w", &query), "/w?text=a%26b+%2B%23%25%C3%A9");
+        assert_eq!(with_query("/w", &WaitQuery::default()), "/w");
     }
 
     #[tokio::test]

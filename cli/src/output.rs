@@ -5,10 +5,16 @@
 use std::{
     io::{self, IsTerminal, Write},
     os::fd::AsFd,
+    thread,
 };
 
 use anstyle::{AnsiColor, Style};
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    io::Errno,
+};
 use serde::Serialize;
+use tokio::sync::oneshot;
 
 use crate::{failure::Failure, wrap::wrap};
 
@@ -93,6 +99,26 @@ pub(crate) fn width() -> Option<usize> {
 /// Columns and rows of the terminal that standard output is, if it is one and knows them.
 pub(crate) fn size() -> Option<(u16, u16)> {
     size_of(io::stdout())
+}
+
+/// Whether colours go to standard output.
+pub(crate) fn has_colour() -> bool {
+    anstream::stdout().current_choice() != anstream::ColorChoice::Never
+}
+
+/// Returns once nobody reads standard output any more: a verb that writes now and then would notice at its next line
+/// only.
+pub(crate) async fn reader_gone() {
+    let (say, said) = oneshot::channel();
+    // The thread ends with the process. poll(2) tells of a closed pipe or terminal though nothing is asked for; a file is
+    // always there.
+    thread::spawn(move || {
+        let stdout = rustix::stdio::stdout();
+        while let Err(Errno::INTR) = poll(&mut [PollFd::from_borrowed_fd(stdout, PollFlags::empty())], None) {
+        }
+        say.send(()).ok();
+    });
+    said.await.ok();
 }
 
 fn size_of(stream: impl IsTerminal + AsFd) -> Option<(u16, u16)> {

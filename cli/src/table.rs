@@ -1,41 +1,65 @@
 //! Listings for people.
 
+use anstyle::Style;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::{escape::escape, output::STRONG};
+use crate::{escape::escape, frame::Span, output::STRONG};
 
 /// Rows under a heading; every cell is escaped on its way in.
 pub(crate) struct Table {
-    rows: Vec<Vec<String>>,
+    rows: Vec<Vec<Span>>,
 }
 
 impl Table {
     /// A table with these headings and no rows.
     pub(crate) fn new(headings: &[&str]) -> Self {
+        let heading = |text: &&str| Span::styled(*text, STRONG);
         Self {
-            rows: vec![headings.iter().map(|heading| (*heading).to_owned()).collect()],
+            rows: vec![headings.iter().map(heading).collect()],
         }
     }
 
     /// Adds a row of as many cells as there are headings.
     pub(crate) fn row<const N: usize>(&mut self, cells: [&str; N]) {
+        self.styled_row(&cells.map(|cell| (cell, Style::new())));
+    }
+
+    /// Adds a row of as many cells as there are headings, each in a style.
+    pub(crate) fn styled_row(&mut self, cells: &[(&str, Style)]) {
         debug_assert_eq!(
-            N,
+            cells.len(),
             self.rows[0].len(),
             "a row has as many cells as there are headings"
         );
-        self.rows
-            .push(cells.iter().map(|cell| escape(cell).into_owned()).collect());
+        let cell = |(text, style): &(&str, Style)| Span::styled(escape(text), *style);
+        self.rows.push(cells.iter().map(cell).collect());
+    }
+
+    /// The table's text, each line cut to the width if there is one.
+    pub(crate) fn render(&self, width: Option<usize>) -> String {
+        let lines = self.lines(width);
+        let lines = lines.iter().map(|line| {
+            let spans = line.iter().map(|span| {
+                let Span { text, style } = span;
+                if style.is_plain() {
+                    text.clone()
+                } else {
+                    format!("{style}{text}{style:#}")
+                }
+            });
+            spans.collect::<String>()
+        });
+        lines.collect::<Vec<_>>().join("\n")
     }
 
     /// The table's lines, each cut to the width if there is one. The last column gives way first; where too little of it
     /// would remain, the first one does.
-    pub(crate) fn render(&self, width: Option<usize>) -> String {
+    pub(crate) fn lines(&self, width: Option<usize>) -> Vec<Vec<Span>> {
         let mut widths: Vec<usize> = (0..self.rows[0].len())
             .map(|column| {
                 self.rows
                     .iter()
-                    .map(|row| row[column].width())
+                    .map(|row| row[column].text.width())
                     .max()
                     .unwrap_or_default()
             })
@@ -45,26 +69,31 @@ impl Table {
             let room = width.saturating_sub(others + LAST.min(*last));
             *first = (*first).min(room.max(FIRST));
         }
-        let lines = self.rows.iter().enumerate().map(|(index, row)| {
-            let line = cut(&line(row, &widths), width.unwrap_or(usize::MAX));
-            if index == 0 {
-                format!("{STRONG}{line}{STRONG:#}")
-            } else {
-                line
-            }
-        });
-        lines.collect::<Vec<_>>().join("\n")
+        self.rows
+            .iter()
+            .map(|row| line(row, &widths, width.unwrap_or(usize::MAX)))
+            .collect()
     }
 }
 
-fn line(row: &[String], widths: &[usize]) -> String {
-    let mut line = String::new();
+/// The row's cells, padded to their columns' widths; blanks at the end are left out.
+fn line(row: &[Span], widths: &[usize], mut room: usize) -> Vec<Span> {
+    let mut line: Vec<Span> = Vec::new();
+    let mut gap = 0;
     for (cell, width) in row.iter().zip(widths) {
-        let cell = cut(cell, *width);
-        line.push_str(&cell);
-        line.extend(std::iter::repeat_n(' ', width.saturating_sub(cell.width()) + GAP));
+        let text = cut(&cell.text, (*width).min(room.saturating_sub(gap)));
+        let (filled, before) = (text.width(), gap);
+        gap += width.saturating_sub(filled) + GAP;
+        if text.is_empty() {
+            continue;
+        }
+        if before > 0 {
+            line.push(Span::plain(" ".repeat(before)));
+        }
+        line.push(Span::styled(text, cell.style));
+        room = room.saturating_sub(before + filled);
+        gap -= before;
     }
-    line.truncate(line.trim_end().len());
     line
 }
 
@@ -136,6 +165,14 @@ mod tests {
                 .lines()
                 .all(|line| line.chars().count() <= 20)
         );
+    }
+
+    #[test]
+    fn an_empty_cell_leaves_its_room() {
+        let mut table = Table::new(&["A", "B", "C"]);
+        table.row(["1", "", "3"]);
+        table.row(["", "2", ""]);
+        assert_eq!(plain(&table, None), "A  B  C\n1     3\n   2");
     }
 
     #[test]

@@ -5,3 +5,4 @@ mod in_a_terminal;
 mod pairing;
 mod scripts;
 mod shell_init;
+mod watch;

@@ -1,95 +1,87 @@
 //! `transom ls`: the sessions.
 
-use jiff::Timestamp;
-use protocol::sessions::{Session, SessionState};
+mod events;
+mod keys;
+mod rows;
+mod view;
+mod watch;
 
-use crate::{client::Client, duration, exit, failure::Failure, output, table::Table};
+use std::io::IsTerminal;
+
+use jiff::Timestamp;
+use protocol::sessions::Session;
+
+pub(super) use self::rows::state;
+use crate::{client::Client, exit, failure::Failure, output};
 
 /// Arguments of `ls`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Those that wait for a person come first, then those that run, then those that ended. What a session wants is \
+told by its program, or by its output's timing.
+
+--watch shows them until q or Ctrl-C, and goes on by itself when the daemon comes back. With --json it prints \
+lines as in the event stream of the API: {\"kind\": \"session\", \"session\": …} for each session at first and \
+whenever it changes, {\"kind\": \"session_removed\", \"id\": …} when it is gone; and it ends where the daemon \
+stays away for a minute.")]
 pub(crate) struct Args {
+    /// Show them until told to stop, as they change
+    #[arg(long, short, conflicts_with = "deleted")]
+    watch: bool,
+    /// List those that were deleted and can still be restored
+    #[arg(long)]
+    deleted: bool,
     /// Print the sessions as a JSON array
     #[arg(long)]
     pub(super) json: bool,
 }
 
-/// Lists them, those that run first.
+/// Lists them, those that want something first.
 pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
-    let mut sessions: Vec<Session> = Client::of_environment()?.get("/sessions").await?;
-    if args.json {
+    let client = Client::of_environment()?;
+    if args.watch {
+        return match (args.json, std::io::stdout().is_terminal()) {
+            (true, _) => events::print(client).await,
+            (false, true) => watch::show(client).await,
+            (false, false) => Err(Failure::usage(
+                "--watch draws on a terminal, and standard output is none",
+                "with --json it prints each change as a line",
+            )),
+        };
+    }
+    if args.deleted {
+        let deleted = deleted(&client).await?;
+        return print(args.json, deleted, "no deleted sessions", rows::deleted);
+    }
+    let sessions: Vec<Session> = client.get("/sessions").await?;
+    print(
+        args.json,
+        sessions,
+        "no sessions; `transom run CMD` starts one",
+        rows::table,
+    )
+}
+
+fn print(
+    json: bool,
+    mut sessions: Vec<Session>,
+    none: &str,
+    table: impl Fn(&[Session], Timestamp) -> crate::table::Table,
+) -> Result<u8, Failure> {
+    if json {
         output::json(&sessions)?;
     } else if sessions.is_empty() {
-        output::note("no sessions; `transom run CMD` starts one");
+        output::note(none);
     } else {
-        sessions.sort_by_key(|session| (session.state != SessionState::Running, session.created_at));
+        rows::sort(&mut sessions);
         output::line(&table(&sessions, Timestamp::now()).render(output::width()))?;
     }
     Ok(exit::OK)
 }
 
-fn table(sessions: &[Session], now: Timestamp) -> Table {
-    let mut table = Table::new(&["NAME", "STATE", "SINCE", "SIZE", "VIEW", "WRITE", "LAST LINE"]);
-    for session in sessions {
-        table.row([
-            &session.name,
-            &state(session),
-            &duration::since(session.ended_at.unwrap_or(session.created_at), now),
-            &format!("{}×{}", session.size.columns, session.size.rows),
-            &session.viewers.to_string(),
-            &session.writers.to_string(),
-            session.last_line.trim(),
-        ]);
-    }
-    table
-}
-
-/// The state in a word or two: how it ended is what one wants to know of an ended session.
-pub(super) fn state(session: &Session) -> String {
-    match (session.state, &session.exit) {
-        (SessionState::Running, _) => "running".to_owned(),
-        (SessionState::Exited, Some(exit)) => match (exit.code, exit.signal) {
-            (Some(code), _) => format!("exited {code}"),
-            (None, Some(signal)) => exit::of_signal(signal),
-            (None, None) => "exited ?".to_owned(),
-        },
-        (SessionState::Exited, None) => "exited ?".to_owned(),
-        (SessionState::Lost, _) => "lost".to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use jiff::Timestamp;
-    use protocol::sessions::Session;
-    use serde_json::json;
-
-    use super::table;
-
-    fn session(exit: &serde_json::Value) -> Session {
-        serde_json::from_value(json!({
-            "id": "ses_1", "name": "build", "command": "make", "args": [], "cwd": "/",
-            "state": if exit.is_null() { "running" } else { "exited" }, "exit": exit,
-            "created_at": "2026-01-01T00:00:00Z", "ended_at": null, "last_output_at": null,
-            "size": {"columns": 80, "rows": 24}, "end": 0, "title": null,
-            "last_line": "\u{1b}[31mred", "viewers": 2, "writers": 1, "labels": {},
-            "attention": {"state": "unknown", "since": "2026-11-29T09:00:00Z", "message": null}, "note": null,
-            "parent": null, "trusted": false, "purge_at": null,
-        }))
-        .unwrap()
-    }
-
-    #[test]
-    fn a_row_says_how_a_session_stands_or_ended() {
-        let ended = json!({"code": 7, "signal": null, "duration_ms": 1, "peak_memory_bytes": 1});
-        let now: Timestamp = "2026-01-01T00:03:00Z".parse().unwrap();
-        let table = table(&[session(&json!(null)), session(&ended)], now).render(None);
-        let lines: Vec<&str> = table.lines().skip(1).collect();
-        assert_eq!(
-            lines,
-            [
-                "build  running   3m     80×24  2     1      \\u{1b}[31mred",
-                "build  exited 7  3m     80×24  2     1      \\u{1b}[31mred",
-            ]
-        );
-    }
+/// The sessions that can be restored.
+pub(super) async fn deleted(client: &Client) -> Result<Vec<Session>, Failure> {
+    let mut sessions: Vec<Session> = client.get("/sessions?deleted=true").await?;
+    sessions.retain(|session| session.purge_at.is_some());
+    Ok(sessions)
 }

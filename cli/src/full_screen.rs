@@ -1,0 +1,110 @@
+//! The terminal while one screen of ours is shown on it, and as it was afterwards, whatever happens.
+
+use std::{
+    io::{self, IsTerminal, Write},
+    panic,
+    sync::{Mutex, Once, PoisonError},
+};
+
+use rustix::{
+    process::{Signal, getpid, kill_process},
+    stdio::stdin,
+    termios::{OptionalActions, Termios, tcgetattr, tcsetattr},
+};
+
+/// The terminal with the alternate screen, without a cursor, and with keys that come one by one; dropping it restores
+/// what it was.
+#[derive(Debug)]
+pub(crate) struct FullScreen(());
+
+/// What has to be restored: nothing, or the modes of a keyboard if standard input is one. Taken by who restores first.
+static SAVED: Mutex<Option<Option<Termios>>> = Mutex::new(None);
+
+impl FullScreen {
+    /// Takes the terminal.
+    ///
+    /// # Errors
+    /// It cannot be set up.
+    pub(crate) fn enter() -> io::Result<Self> {
+        restore_on_panic();
+        let screen = Self(());
+        begin()?;
+        Ok(screen)
+    }
+
+    /// Writes.
+    ///
+    /// # Errors
+    /// The terminal is gone.
+    #[expect(clippy::unused_self, reason = "who draws has the screen")]
+    pub(crate) fn write(&self, bytes: &[u8]) -> io::Result<()> {
+        let mut stdout = io::stdout().lock();
+        stdout.write_all(bytes)?;
+        stdout.flush()
+    }
+
+    /// Gives the terminal back until this process is continued (Ctrl-Z); everything has to be drawn anew then.
+    ///
+    /// # Errors
+    /// It cannot be set up again.
+    #[expect(clippy::unused_self, reason = "only who has the screen can give it back")]
+    pub(crate) fn suspend(&self) -> io::Result<()> {
+        restore();
+        kill_process(getpid(), Signal::STOP)?;
+        begin()
+    }
+}
+
+impl Drop for FullScreen {
+    fn drop(&mut self) {
+        restore();
+    }
+}
+
+fn begin() -> io::Result<()> {
+    let attributes = if io::stdin().is_terminal() {
+        Some(tcgetattr(stdin())?)
+    } else {
+        None
+    };
+    let raw = attributes.clone().map(|mut raw| {
+        raw.make_raw();
+        raw
+    });
+    *SAVED.lock().unwrap_or_else(PoisonError::into_inner) = Some(attributes);
+    if let Some(raw) = raw {
+        tcsetattr(stdin(), OptionalActions::Now, &raw)?;
+    }
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(ENTER)?;
+    stdout.flush()
+}
+
+fn restore() {
+    let Some(attributes) = SAVED.lock().unwrap_or_else(PoisonError::into_inner).take() else {
+        return;
+    };
+    // Where the terminal is gone there is nothing left to restore.
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(LEAVE).and_then(|()| stdout.flush()).ok();
+    if let Some(attributes) = attributes {
+        tcsetattr(stdin(), OptionalActions::Now, &attributes).ok();
+    }
+}
+
+/// A panic's message should be readable, and the terminal usable.
+fn restore_on_panic() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let report = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            restore();
+            report(info);
+        }));
+    });
+}
+
+/// Takes the alternate screen and hides the cursor; lines do not wrap.
+const ENTER: &[u8] = b"\x1b[?1049h\x1b[?25l\x1b[?7l";
+/// Ends a synchronized update and colours, and undoes what was taken.
+const LEAVE: &[u8] = b"\x1b[?2026l\x1b[m\x1b[?7h\x1b[?25h\x1b[?1049l";

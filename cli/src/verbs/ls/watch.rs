@@ -1,0 +1,164 @@
+//! `ls --watch` on a terminal.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use protocol::sessions::Session;
+use tokio::{
+    io::{AsyncReadExt, stdin},
+    signal::unix::{Signal, SignalKind, signal},
+    sync::mpsc::Receiver,
+    time::{Instant, sleep_until},
+};
+
+use super::{
+    keys::{Key, keys},
+    view::View,
+};
+use crate::{
+    client::Client,
+    events::{self, Update},
+    exit,
+    failure::Failure,
+    frame::Frame,
+    full_screen::FullScreen,
+    output,
+    patience::Patience,
+};
+
+/// Shows the sessions until told to stop.
+pub(super) async fn show(client: Client) -> Result<u8, Failure> {
+    // Where no daemon runs, that is said instead of waited out.
+    client.get::<Vec<Session>>("/sessions").await?;
+    let mut watch = Watch {
+        updates: events::follow(client, Patience::endless()),
+        signals: Signals::new()?,
+        has_keys: true,
+        view: View::default(),
+        screen: FullScreen::enter()?,
+        drawn: None,
+    };
+    watch.run().await
+}
+
+struct Watch {
+    updates: Receiver<Result<Update, Failure>>,
+    signals: Signals,
+    /// Whether standard input may still say something.
+    has_keys: bool,
+    view: View,
+    screen: FullScreen,
+    drawn: Option<Frame>,
+}
+
+impl Watch {
+    async fn run(&mut self) -> Result<u8, Failure> {
+        let mut input = [0; 256];
+        let mut stdin = stdin();
+        let mut next_draw = Instant::now();
+        loop {
+            tokio::select! {
+                update = self.updates.recv() => {
+                    let Some(update) = update else { return Ok(exit::OK) };
+                    self.view.take(update?, Timestamp::now());
+                    next_draw = next_draw.min(Instant::now() + SHORTEST);
+                }
+                read = stdin.read(&mut input), if self.has_keys => {
+                    let length = read.unwrap_or_default();
+                    self.has_keys = length > 0;
+                    for key in keys(&input[..length]) {
+                        match key {
+                            Key::Quit => return Ok(exit::OK),
+                            Key::Suspend => self.suspend()?,
+                            other => self.view.scroll(other),
+                        }
+                    }
+                    next_draw = Instant::now();
+                }
+                signal = self.signals.next() => match signal {
+                    Told::Draw => next_draw = Instant::now(),
+                    Told::Suspend => {
+                        self.suspend()?;
+                        next_draw = Instant::now();
+                    }
+                    Told::End(code) => return Ok(code),
+                },
+                () = sleep_until(next_draw) => {
+                    self.draw()?;
+                    next_draw = Instant::now() + LONGEST;
+                }
+            }
+        }
+    }
+
+    fn suspend(&mut self) -> Result<(), Failure> {
+        self.screen.suspend()?;
+        self.drawn = None;
+        Ok(())
+    }
+
+    fn draw(&mut self) -> Result<(), Failure> {
+        let (columns, rows) = output::size().unwrap_or(FALLBACK);
+        let size = (usize::from(columns), usize::from(rows));
+        let frame = self.view.frame(size, Timestamp::now());
+        let bytes = frame.draw_over(self.drawn.as_ref(), output::has_colour());
+        if !bytes.is_empty() {
+            self.screen.write(&bytes)?;
+        }
+        self.drawn = Some(frame);
+        Ok(())
+    }
+}
+
+/// The signals that concern who holds a terminal.
+struct Signals {
+    resize: Signal,
+    suspend: Signal,
+    ends: [(Signal, u8); 4],
+}
+
+enum Told {
+    Draw,
+    Suspend,
+    End(u8),
+}
+
+impl Signals {
+    fn new() -> Result<Self, Failure> {
+        let end = |kind: SignalKind, code| signal(kind).map(|signal| (signal, code));
+        Ok(Self {
+            resize: signal(SignalKind::window_change())?,
+            suspend: signal(SignalKind::from_raw(SIGTSTP))?,
+            ends: [
+                end(SignalKind::interrupt(), exit::OK)?,
+                end(SignalKind::quit(), exit::OK)?,
+                end(SignalKind::terminate(), TERMINATED)?,
+                end(SignalKind::hangup(), HUNG_UP)?,
+            ],
+        })
+    }
+
+    async fn next(&mut self) -> Told {
+        let [interrupt, quit, terminate, hang_up] = &mut self.ends;
+        tokio::select! {
+            _ = self.resize.recv() => Told::Draw,
+            _ = self.suspend.recv() => Told::Suspend,
+            _ = interrupt.0.recv() => Told::End(interrupt.1),
+            _ = quit.0.recv() => Told::End(quit.1),
+            _ = terminate.0.recv() => Told::End(terminate.1),
+            _ = hang_up.0.recv() => Told::End(hang_up.1),
+        }
+    }
+}
+
+/// Changes in so short a time are drawn together: faster is not seen.
+const SHORTEST: Duration = Duration::from_millis(30);
+/// Times on the screen are in seconds.
+const LONGEST: Duration = Duration::from_secs(1);
+/// For a terminal that does not know its size.
+const FALLBACK: (u16, u16) = (80, 24);
+/// SIGTSTP on every architecture that we run on (signal(7)).
+const SIGTSTP: i32 = 20;
+/// 128 and the signal, as shells tell it.
+const TERMINATED: u8 = 128 + 15;
+const HUNG_UP: u8 = 128 + 1;
