@@ -1,6 +1,8 @@
 //! A client of the daemon's API over its Unix socket.
 
 use std::{
+    env,
+    ffi::OsString,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -21,8 +23,11 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// A client of the daemon that the environment names.
+    /// A client of the daemon that the environment names: inside of a session, of the daemon that runs it.
     pub(crate) fn of_environment() -> Result<Self, Failure> {
+        if let Some(socket) = session_socket() {
+            return Self::at(Path::new(&socket));
+        }
         let paths =
             Paths::find(None).map_err(|error| Failure::configuration(error.to_string(), error.hint()))?;
         Self::at(&paths.socket())
@@ -75,6 +80,21 @@ impl Client {
             .map(drop)
     }
 
+    /// Asks for a value that may take so long to come true.
+    pub(crate) async fn get_within<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        patience: Duration,
+    ) -> Result<T, Failure> {
+        self.read(self.request(Method::GET, path), patience.saturating_add(QUICK))
+            .await
+    }
+
+    /// Asks for bytes that are no JSON, or that are JSON for somebody else.
+    pub(crate) async fn bytes(&self, path: &str) -> Result<Vec<u8>, Failure> {
+        self.answer(self.request(Method::GET, path), THOROUGH).await
+    }
+
     /// Asks for an answer that goes on for as long as it wants to.
     pub(crate) async fn open(&self, path: &str) -> Result<Streamed, Failure> {
         let sent = self.request(Method::GET, path).send();
@@ -91,6 +111,16 @@ impl Client {
         }
         let body = response.bytes().await.map_err(|error| self.no_answer(&error))?;
         Err(refused(status, &body))
+    }
+
+    /// Changes a part, and reads what came of it.
+    pub(crate) async fn patch<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, Failure> {
+        self.read(self.request(Method::PATCH, path).json(body), THOROUGH)
+            .await
     }
 
     /// Deletes, and reads what that did.
@@ -149,6 +179,12 @@ impl Client {
             Failure::connecting(&self.socket, error)
         }
     }
+}
+
+/// The socket of the daemon in whose session this runs, unless another is asked for.
+pub(crate) fn session_socket() -> Option<OsString> {
+    let variable = |name| env::var_os(name).filter(|value| !value.is_empty());
+    variable("TRANSOM_SOCKET").filter(|_| variable("TRANSOM_DIR").is_none())
 }
 
 /// An answer that comes in pieces.

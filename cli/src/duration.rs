@@ -1,5 +1,7 @@
 //! Spans of time as people write and read them.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 
 /// Seconds of a span such as `90d`, `12h`, `30m` or `45s`.
@@ -23,6 +25,20 @@ pub(crate) fn parse(text: &str) -> Result<u64, String> {
     match seconds {
         Some(seconds) if seconds > 0 => Ok(seconds),
         _ => Err("a span is a number with a unit: 45s, 30m, 12h, 90d or 2w".to_owned()),
+    }
+}
+
+/// A span that may also be in milliseconds: `500ms`, `2s`, `30m`.
+///
+/// # Errors
+/// A sentence that says what is taken.
+pub(crate) fn parse_fine(text: &str) -> Result<Duration, String> {
+    let Some(number) = text.strip_suffix("ms") else {
+        return parse(text).map(Duration::from_secs);
+    };
+    match number.parse::<u64>() {
+        Ok(milliseconds) if milliseconds > 0 => Ok(Duration::from_millis(milliseconds)),
+        _ => Err("a span is a number with a unit: 500ms, 45s, 30m or 12h".to_owned()),
     }
 }
 
@@ -55,7 +71,18 @@ const DAYS: usize = 4;
 mod tests {
     use jiff::Timestamp;
 
-    use super::{parse, since};
+    use std::time::Duration;
+
+    use super::{parse, parse_fine, since};
+
+    #[test]
+    fn a_fine_span_may_be_in_milliseconds() {
+        assert_eq!(parse_fine("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(parse_fine("2s"), Ok(Duration::from_secs(2)));
+        for text in ["ms", "0ms", "-1ms", "1.5ms", "2"] {
+            assert!(parse_fine(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn a_span_is_a_number_and_a_unit() {

@@ -26,7 +26,7 @@ Exit codes:
   2   the command line is wrong, or it needs an answer that nobody can give
   3   no daemon runs, or it cannot be reached
   4   not permitted: another user's daemon, or a rejected token
-  5   timed out: the daemon is busy, ask again
+  5   timed out: the daemon is busy, ask again; or what `wait` waits for did not come in time
   64  the configuration cannot be used
   `run` ends with the program's own code, or 128 and the signal's number.
 

@@ -16,6 +16,7 @@ mod patience;
 mod qr;
 mod start;
 mod table;
+mod tame;
 mod verbs;
 mod wrap;
 

@@ -8,25 +8,42 @@ use protocol::{
     sessions::{Session, SessionState},
 };
 
-use crate::failure::Failure;
+use crate::{client::Client, failure::Failure};
+
+/// The daemon's session that the word means; deleted ones are not meant.
+pub(crate) async fn find(client: &Client, word: &str) -> Result<Session, Failure> {
+    let sessions: Vec<Session> = client.get("/sessions").await?;
+    session(&sessions, word).cloned()
+}
+
+/// The sessions that the words mean, each once, in the words' order.
+pub(crate) fn sessions<'a>(sessions: &'a [Session], words: &[String]) -> Result<Vec<&'a Session>, Failure> {
+    let mut meant: Vec<&Session> = Vec::with_capacity(words.len());
+    for word in words {
+        let one = session(sessions, word)?;
+        if meant.iter().all(|other| other.id != one.id) {
+            meant.push(one);
+        }
+    }
+    Ok(meant)
+}
 
 /// The session with this name or id, or the only one whose name or id begins so.
 ///
-/// Names are unique among live sessions only: a live one stands before those that have ended, and of ended ones with
-/// the same name the newest is meant.
+/// Names are unique among live sessions only: a live one stands before those that have ended, these before deleted ones,
+/// and of those with the same name the newest is meant.
 pub(crate) fn session<'a>(sessions: &'a [Session], word: &str) -> Result<&'a Session, Failure> {
     let named = sessions
         .iter()
         .filter(|session| session.name == word || session.id == word);
-    if let Some(session) = named.max_by_key(|session| (is_live(session), session.created_at)) {
+    if let Some(session) = named.max_by_key(|session| (standing(session), session.created_at)) {
         return Ok(session);
     }
     let begin = |session: &&Session| session.name.starts_with(word) || id_begins(&session.id, word);
-    let (live, ended): (Vec<&Session>, Vec<&Session>) = sessions
-        .iter()
-        .filter(begin)
-        .partition(|session| is_live(session));
-    let found = if live.is_empty() { ended } else { live };
+    let mut found: Vec<&Session> = sessions.iter().filter(begin).collect();
+    if let Some(best) = found.iter().map(|session| standing(session)).max() {
+        found.retain(|session| standing(session) == best);
+    }
     only(
         found,
         "session",
@@ -89,8 +106,13 @@ pub(crate) fn spaced(code: &str) -> String {
         .map_or(digits.clone(), |(one, two)| format!("{one}-{two}"))
 }
 
-fn is_live(session: &Session) -> bool {
-    session.state == SessionState::Running
+/// How near at hand the session is: deleted, ended, live.
+fn standing(session: &Session) -> u8 {
+    match (session.purge_at, session.state) {
+        (Some(_), _) => 0,
+        (None, SessionState::Exited | SessionState::Lost) => 1,
+        (None, SessionState::Running) => 2,
+    }
 }
 
 /// Whether the id, with its prefix or without, begins with the word.
@@ -224,6 +246,25 @@ mod tests {
         ]);
         assert_eq!(session(&all, "a").unwrap().id, "ses_01");
         assert_eq!(session(&all, "b").unwrap().id, "ses_04");
+    }
+
+    #[test]
+    fn a_deleted_session_is_meant_only_where_nothing_else_is() {
+        let mut all = sessions(&[("ses_01", "a", false, 9), ("ses_02", "a", false, 1)]);
+        all[0].purge_at = Some(jiff::Timestamp::UNIX_EPOCH);
+        assert_eq!(session(&all, "a").unwrap().id, "ses_02");
+        assert_eq!(session(&all[..1], "a").unwrap().id, "ses_01");
+    }
+
+    #[test]
+    fn a_session_that_two_words_mean_is_meant_once() {
+        let all = sessions(&[("ses_01", "a", true, 1), ("ses_02", "b", true, 2)]);
+        let words = ["b", "a", "ses_02"].map(str::to_owned);
+        let meant = super::sessions(&all, &words).unwrap();
+        assert_eq!(
+            meant.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(),
+            ["b", "a"]
+        );
     }
 
     #[test]

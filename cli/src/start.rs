@@ -12,7 +12,12 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-use crate::{client::Client, exit, failure::Failure, output};
+use crate::{
+    client::{self, Client},
+    exit,
+    failure::Failure,
+    output,
+};
 
 /// The flag of the verbs that may start a daemon.
 #[derive(Clone, Copy, Debug, clap::Args)]
@@ -35,8 +40,11 @@ impl StartArgs {
         }
     }
 
+    /// Inside of a session, what that session's daemon was started with is not known.
     fn is_allowed(self) -> bool {
-        !self.no_start && env::var_os("CI").is_none_or(|value| value != "true")
+        !self.no_start
+            && env::var_os("CI").is_none_or(|value| value != "true")
+            && client::session_socket().is_none()
     }
 }
 

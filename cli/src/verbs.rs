@@ -1,21 +1,31 @@
 //! What can be asked of the command, a file for each.
 
+mod after;
 mod approve;
 mod attach;
 mod config;
 mod devices;
+mod keys;
+mod logs;
 mod ls;
 mod new;
+mod note;
 mod pair;
 mod reject;
+mod rename;
+mod restore;
 mod revoke;
+mod rm;
 mod run;
+mod screen;
+mod send;
 mod shell_init;
 mod shutdown;
 mod status;
 mod stop;
 mod up;
 mod view;
+mod wait;
 
 use clap::Subcommand;
 
@@ -38,6 +48,24 @@ pub(crate) enum Verb {
     View(view::Args),
     /// End sessions, with everything they started
     Stop(stop::Args),
+    /// Type text into a session
+    Send(send::Args),
+    /// Press keys in a session
+    Keys(keys::Args),
+    /// Wait until a session ends, is idle or shows a text
+    Wait(wait::Args),
+    /// Print a session's output, all that is kept
+    Logs(logs::Args),
+    /// Print what a session's screen shows
+    Screen(screen::Args),
+    /// Leave a note on a session
+    Note(note::Args),
+    /// Give a session another name
+    Rename(rename::Args),
+    /// Delete sessions; `restore` brings them back for a day
+    Rm(rm::Args),
+    /// Bring deleted sessions back
+    Restore(restore::Args),
     /// Offer to pair a device: show a link and a QR code, and ask when a device comes
     Pair(pair::Args),
     /// Approve the pairing request that shows this code
@@ -67,6 +95,15 @@ impl Verb {
             Self::New(args) => args.json,
             Self::Ls(args) => args.json,
             Self::Stop(args) => args.json,
+            Self::Send(args) => args.json,
+            Self::Keys(args) => args.json,
+            Self::Wait(args) => args.json,
+            Self::Logs(args) => args.json,
+            Self::Screen(args) => args.json,
+            Self::Note(args) => args.json,
+            Self::Rename(args) => args.json,
+            Self::Rm(args) => args.json,
+            Self::Restore(args) => args.json,
             Self::Pair(args) => args.json,
             Self::Approve(args) => args.json,
             Self::Reject(args) => args.json,
@@ -110,6 +147,15 @@ impl Verb {
             Self::Attach(args) => attach::run(&args).await,
             Self::View(args) => view::run(&args).await,
             Self::Stop(args) => stop::run(&args).await,
+            Self::Send(args) => send::run(&args).await,
+            Self::Keys(args) => keys::run(&args).await,
+            Self::Wait(args) => wait::run(&args).await,
+            Self::Logs(args) => logs::run(&args).await,
+            Self::Screen(args) => screen::run(&args).await,
+            Self::Note(args) => note::run(&args).await,
+            Self::Rename(args) => rename::run(&args).await,
+            Self::Rm(args) => rm::run(&args).await,
+            Self::Restore(args) => restore::run(&args).await,
             Self::Pair(args) => pair::run(&args).await,
             Self::Approve(args) => approve::run(args).await,
             Self::Reject(args) => reject::run(&args).await,

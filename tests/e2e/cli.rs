@@ -5,4 +5,5 @@ mod in_a_terminal;
 mod pairing;
 mod scripts;
 mod shell_init;
+mod verbs;
 mod watch;

@@ -6,6 +6,9 @@ mod rows;
 mod view;
 mod watch;
 
+#[cfg(test)]
+pub(super) use self::rows::tests;
+
 use std::io::IsTerminal;
 
 use jiff::Timestamp;

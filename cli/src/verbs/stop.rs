@@ -21,11 +21,7 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
     let client = Client::of_environment()?;
     let sessions: Vec<Session> = client.get("/sessions").await?;
-    let meant = args
-        .names
-        .iter()
-        .map(|word| names::session(&sessions, word))
-        .collect::<Result<Vec<_>, _>>()?;
+    let meant = names::sessions(&sessions, &args.names)?;
     let stops = meant.iter().map(|session| async {
         client
             .post::<Stopped>(&format!("/sessions/{}/stop", session.id), &json!({}))
