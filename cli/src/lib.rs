@@ -22,7 +22,7 @@ mod wrap;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches, Parser};
 
 use verbs::Verb;
 
@@ -40,7 +40,10 @@ struct Cli {
 pub fn run() -> ExitCode {
     // Output of sessions and tokens of the person's pass through: nobody's to read, nor a core file's.
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable).ok();
-    let verb = match Cli::try_parse() {
+    let verb = match verbs::grouped(Cli::command())
+        .try_get_matches()
+        .and_then(|matches| Cli::from_arg_matches(&matches))
+    {
         Ok(cli) => cli.verb,
         Err(said) => {
             // Help and version are no errors, and a closed pipe is none either.

@@ -5,6 +5,7 @@ mod approve;
 mod attach;
 mod config;
 mod devices;
+mod groups;
 mod keys;
 mod logs;
 mod ls;
@@ -29,6 +30,7 @@ mod wait;
 
 use clap::Subcommand;
 
+pub(crate) use self::groups::grouped;
 use crate::failure::Failure;
 
 /// A verb with its arguments.
