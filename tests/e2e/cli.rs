@@ -3,6 +3,7 @@
 mod exit_codes;
 mod in_a_terminal;
 mod pairing;
+mod pipes;
 mod scripts;
 mod shell_init;
 mod verbs;

@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use harness::{Finished, TestDaemon, within};
+use harness::{TestDaemon, within};
 use tokio::io::AsyncWriteExt;
 
 #[tokio::test]
@@ -76,52 +76,6 @@ async fn new_and_ls_speak_json_of_the_apis_own_shape() {
     assert_eq!(devices, serde_json::json!([]));
     let status = daemon.cli(&["status", "--json"]).await.json();
     assert_eq!(status["instance"], daemon.ready().instance);
-}
-
-#[tokio::test]
-async fn a_reader_that_goes_away_is_no_failure() {
-    let daemon = TestDaemon::start().await;
-    for verb in [
-        &["ls", "--json"][..],
-        &["status"],
-        &["config", "show"],
-        &["--help"],
-    ] {
-        let (reader, writer) = std::io::pipe().unwrap();
-        drop(reader);
-        let mut command = daemon.command(verb);
-        let child = command
-            .stdin(Stdio::null())
-            .stdout(writer)
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let output = within("a verb's end", child.wait_with_output()).await.unwrap();
-        assert_eq!(output.status.code(), Some(0), "{verb:?}: {output:?}");
-        assert!(output.stderr.is_empty(), "{verb:?}: {output:?}");
-    }
-}
-
-#[tokio::test]
-async fn nothing_is_coloured_in_a_pipe() {
-    let daemon = TestDaemon::start().await;
-    daemon
-        .owner()
-        .shell("printf '\\033]0;\\033[31mtitle\\007\\033[32mgreen'; read x")
-        .await;
-    for verb in [
-        &["ls"][..],
-        &["status"],
-        &["devices"],
-        &["stop", "none"],
-        &["--help"],
-    ] {
-        let Finished { stdout, stderr, .. } = daemon.cli(verb).await;
-        assert!(
-            !stdout.contains('\u{1b}') && !stderr.contains('\u{1b}'),
-            "{verb:?}: {stdout}{stderr}"
-        );
-    }
 }
 
 #[tokio::test]
