@@ -12,6 +12,7 @@ mod ls;
 mod new;
 mod note;
 mod pair;
+mod record;
 mod reject;
 mod rename;
 mod restore;
@@ -64,6 +65,8 @@ pub(crate) enum Verb {
     Note(note::Args),
     /// Give a session another name
     Rename(rename::Args),
+    /// Save a session's output as a recording (asciicast)
+    Record(record::Args),
     /// Delete sessions; `restore` brings them back for a day
     Rm(rm::Args),
     /// Bring deleted sessions back
@@ -104,6 +107,7 @@ impl Verb {
             Self::Screen(args) => args.json,
             Self::Note(args) => args.json,
             Self::Rename(args) => args.json,
+            Self::Record(args) => args.json,
             Self::Rm(args) => args.json,
             Self::Restore(args) => args.json,
             Self::Pair(args) => args.json,
@@ -156,6 +160,7 @@ impl Verb {
             Self::Screen(args) => screen::run(&args).await,
             Self::Note(args) => note::run(&args).await,
             Self::Rename(args) => rename::run(&args).await,
+            Self::Record(args) => record::run(&args).await,
             Self::Rm(args) => rm::run(&args).await,
             Self::Restore(args) => restore::run(&args).await,
             Self::Pair(args) => pair::run(&args).await,

@@ -6,7 +6,7 @@ use harness::{Finished, TestDaemon, within};
 use tokio::process::Command;
 
 /// Verbs that print, with a session `build` that has ended and one `serve` that runs.
-const VERBS: [&[&str]; 28] = [
+const VERBS: [&[&str]; 29] = [
     &["--help"],
     &["wait", "--help"],
     &["ls"],
@@ -31,6 +31,7 @@ const VERBS: [&[&str]; 28] = [
     &["screen", "build"],
     &["screen", "--json", "build"],
     &["note", "--json", "serve", "x"],
+    &["record", "build"],
     &["rename", "--json", "serve", "serve-2"],
     &["rm", "build"],
     &["restore", "build"],
@@ -93,7 +94,7 @@ async fn nothing_of_ours_is_coloured_in_a_pipe_or_where_nobody_wants_it() {
     sessions(&daemon).await;
     let endless = |verb: &&&[&str]| !verb.contains(&"--watch") && !verb.contains(&"-f");
     // Their output is the session's own.
-    let own = |verb: &&&[&str]| !matches!(verb[0], "logs" | "run" | "shell-init");
+    let own = |verb: &&&[&str]| !matches!(verb[0], "logs" | "record" | "run" | "shell-init");
     for verb in VERBS.iter().filter(endless).filter(own) {
         let Finished { stdout, stderr, .. } = daemon.cli(verb).await;
         assert!(

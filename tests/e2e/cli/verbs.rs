@@ -263,3 +263,27 @@ async fn a_note_inside_of_a_session_is_on_that_session() {
     .await;
     assert_eq!(noted.text, "from within");
 }
+
+#[tokio::test]
+async fn a_recording_goes_into_a_file_and_never_onto_a_terminal() {
+    let daemon = TestDaemon::start().await;
+    let session = daemon.owner().shell("echo recorded").await;
+    daemon.owner().ended(&session.id).await;
+    let file = daemon.folder().join("it.cast");
+    let file = file.to_str().unwrap();
+    let written = daemon.cli(&["record", &session.name, file]).await;
+    assert_eq!(written.code, 0, "{written:?}");
+    assert!(written.stderr.is_empty(), "{written:?}");
+    let recording = std::fs::read_to_string(file).unwrap();
+    let header: serde_json::Value = serde_json::from_str(recording.lines().next().unwrap()).unwrap();
+    assert_eq!(header["version"], 3);
+    assert!(recording.contains("recorded"), "{recording}");
+    let again = daemon.cli(&["record", &session.name, file]).await;
+    assert_eq!(again.code, 1, "{again:?}");
+    let piped = daemon.cli(&["record", &session.name]).await;
+    assert_eq!(piped.stdout, recording);
+    let terminal = TerminalOf::start(&daemon.command(&["record", &session.name]), 80, 10).await;
+    assert_eq!(terminal.exit().await.code, Some(2));
+    let lines = terminal.until_shows("error:").await;
+    assert!(!lines.iter().any(|line| line.contains("recorded")), "{lines:?}");
+}
