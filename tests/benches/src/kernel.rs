@@ -1,6 +1,6 @@
 //! What the kernel says about processes (proc(5)).
 
-use std::{fs, time::Duration};
+use std::{collections::BTreeMap, fs, time::Duration};
 
 use anyhow::{Context, Result};
 use rustix::event::poll;
@@ -70,16 +70,18 @@ pub(crate) fn resident_kib(pid: u32) -> Result<f64> {
     Ok(kib(&fs::read_to_string(format!("/proc/{pid}/status"))?, "VmRSS:"))
 }
 
-/// How often threads of a process gave up or lost the processor: at least its wake-ups.
-pub(crate) fn switches(pid: u32) -> Result<u64> {
-    let mut switches = 0;
+/// How often each thread of a process gave up or lost the processor: at least its wake-ups.
+pub(crate) fn switches(pid: u32) -> Result<BTreeMap<String, u64>> {
+    let mut switches = BTreeMap::new();
     for task in fs::read_dir(format!("/proc/{pid}/task"))? {
-        let status = fs::read_to_string(task?.path().join("status"))?;
-        switches += status
+        let task = task?;
+        // A thread may end meanwhile.
+        let status = fs::read_to_string(task.path().join("status")).unwrap_or_default();
+        let counts = status
             .lines()
             .filter(|line| line.contains("ctxt_switches:"))
-            .filter_map(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok())
-            .sum::<u64>();
+            .filter_map(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
+        switches.insert(task.file_name().to_string_lossy().into_owned(), counts.sum());
     }
     Ok(switches)
 }

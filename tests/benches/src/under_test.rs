@@ -1,6 +1,6 @@
 //! The daemon under test, as its clients meet it.
 
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use anyhow::{Context, Result};
 use harness::{Answer, DaemonOptions, Device, TestDaemon};
@@ -175,9 +175,10 @@ impl Processes {
         })
     }
 
-    /// Wake-ups of all of them so far.
-    pub(crate) fn switches(&self) -> Result<u64> {
-        self.all().map(kernel::switches).sum()
+    /// Wake-ups so far, by thread.
+    pub(crate) fn switches(&self) -> Result<BTreeMap<String, u64>> {
+        let each: Vec<_> = self.all().map(kernel::switches).collect::<Result<_>>()?;
+        Ok(each.into_iter().flatten().collect())
     }
 }
 

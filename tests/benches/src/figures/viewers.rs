@@ -234,8 +234,8 @@ fn passed_on(count: usize) -> Result<Seen> {
     crowd.watch(floor.pid())
 }
 
-/// Fifty viewers get a gigabyte of it.
-const BYTES: u64 = 16 << 20;
+/// Fifty viewers get 400 MB of it.
+const BYTES: u64 = 8 << 20;
 /// Idle viewers.
 const IDLE: usize = 1_000;
 /// Viewers before them, so that what happens once is not counted.
