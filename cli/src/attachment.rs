@@ -40,7 +40,20 @@ pub(crate) struct Incoming(SplitStream<WebSocketStream<UnixStream>>);
 #[derive(Debug)]
 pub(crate) struct Outgoing(SplitSink<WebSocketStream<UnixStream>, Message>);
 
-/// Attaches to the session with this id, as the client that chose the other.
+/// Attaches to the session with this id, once: who follows it over several connections goes by a [`Link`].
+///
+/// # Errors
+/// What kept the connection from being made, or the daemon's refusal.
+pub(crate) async fn attach(
+    client: &Client,
+    session: &str,
+    mode: Mode,
+    begin: Begin,
+) -> Result<(Outgoing, Incoming), Failure> {
+    attach_as(client, session, mode, begin, None).await
+}
+
+/// The same, as the client that chose the other id.
 ///
 /// # Errors
 /// What kept the connection from being made, or the daemon's refusal.

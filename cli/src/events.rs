@@ -43,7 +43,7 @@ pub(crate) fn follow(client: Client, patience: Patience) -> Receiver<Result<Upda
             after: None,
         };
         while let Err(Some(failure)) = follower.connect().await {
-            if failure.passes() && follower.tell(Ok(Update::Away)).await.is_err() {
+            if failure.is_about_the_link() && follower.tell(Ok(Update::Away)).await.is_err() {
                 return;
             }
             if let Err(failure) = follower.patience.bear(failure).await {

@@ -135,14 +135,6 @@ impl Failure {
         matches!(self, Self::Problem { problem, .. } if codes.contains(&problem.code.as_str()))
     }
 
-    /// Whether it may be over in a moment: the daemon is away, or about to be.
-    pub(crate) fn passes(&self) -> bool {
-        let Self::Problem { problem, .. } = self else {
-            return false;
-        };
-        matches!(problem.code.as_str(), "unreachable" | "connection_lost")
-    }
-
     /// Says it, and gives the exit code.
     pub(crate) fn report(self, json: bool) -> u8 {
         let Self::Problem { exit, problem } = self else {

@@ -44,7 +44,7 @@ impl Patience {
     }
 
     fn delay_after(&mut self, failure: Failure, now: Instant) -> Result<Duration, Failure> {
-        if !failure.passes() {
+        if !failure.is_about_the_link() {
             return Err(failure);
         }
         let away = now - *self.away_since.get_or_insert(now);
