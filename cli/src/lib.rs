@@ -38,6 +38,11 @@ struct Cli {
 /// Does what the process's arguments ask for, and says with which code to exit.
 #[must_use]
 pub fn run() -> ExitCode {
+    // Before anything else is touched: what the keeper does not use it shall not hold for months.
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().is_some_and(|verb| verb == "keep") {
+        terminal::keep(arguments);
+    }
     // Output of sessions and tokens of the person's pass through: nobody's to read, nor a core file's.
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable).ok();
     let verb = match verbs::grouped(Cli::command())

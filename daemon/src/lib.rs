@@ -5,6 +5,7 @@ mod app;
 mod attach;
 pub mod config;
 mod events;
+mod keeper;
 pub mod lock;
 mod log;
 pub mod paths;

@@ -112,6 +112,11 @@ impl Paths {
         self.runtime.join("transom.sock")
     }
 
+    /// The keeper's socket, 0600.
+    pub fn keeper(&self) -> PathBuf {
+        self.runtime.join("keeper.sock")
+    }
+
     /// The SQLite store, 0600.
     pub fn store(&self) -> PathBuf {
         self.state.join("transom.db")

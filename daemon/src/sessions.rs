@@ -1,5 +1,6 @@
 //! The sessions of this daemon: who may see and do what with them is said by permits alone.
 
+mod adopt;
 mod bounds;
 mod change;
 mod claim;
@@ -37,7 +38,7 @@ pub(crate) use presence::{People, Presence};
 use record::Record;
 pub(crate) use record::{wire_exit, wire_size};
 
-use crate::events::Events;
+use crate::{events::Events, keeper::KeeperLink};
 
 /// What sessions are made with.
 #[derive(Clone, Debug)]
@@ -68,6 +69,7 @@ struct Shared {
     settings: Settings,
     events: Events,
     store: Store,
+    keeper: KeeperLink,
     table: Mutex<Table>,
 }
 
@@ -89,12 +91,13 @@ impl Table {
 
 impl Sessions {
     /// An empty registry.
-    pub(crate) fn new(settings: Settings, events: Events, store: Store) -> Self {
+    pub(crate) fn new(settings: Settings, events: Events, store: Store, keeper: KeeperLink) -> Self {
         Self {
             shared: Arc::new(Shared {
                 settings,
                 events,
                 store,
+                keeper,
                 table: Mutex::default(),
             }),
         }
@@ -176,6 +179,7 @@ impl Sessions {
             .collect();
         let surplus = exited.len().saturating_sub(KEPT_AFTER_EXIT);
         for id in &exited[..surplus] {
+            self.release(id);
             table.records.retain(|record| record.resource != *id);
             self.shared
                 .events
@@ -186,6 +190,7 @@ impl Sessions {
     /// Forgets a session for good.
     fn forget(&self, record: &Arc<Record>) {
         self.table().records.retain(|other| !Arc::ptr_eq(other, record));
+        self.release(&record.resource);
         self.told_gone(record);
     }
 

@@ -20,6 +20,7 @@ use crate::{
     app::{App, Run},
     config::Config,
     events::Events,
+    keeper::KeeperLink,
     lock::Lock,
     log,
     paths::Paths,
@@ -36,6 +37,8 @@ pub struct UpOptions {
     pub dir: Option<PathBuf>,
     /// Addresses of the TLS listeners, instead of the configured ones.
     pub tls: Vec<String>,
+    /// Start a keeper that makes no cgroups.
+    pub no_cgroups: bool,
 }
 
 /// Runs the daemon until it is told to end; `on_ready` is called once, when it serves.
@@ -57,7 +60,7 @@ pub fn up(options: &UpOptions, on_ready: impl FnOnce(&Ready)) -> Result<(), UpEr
     rustls::crypto::ring::default_provider().install_default().ok();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(UpError::io("start its threads"))?;
-    let result = runtime.block_on(run(paths, &config, descriptors, on_ready));
+    let result = runtime.block_on(run(paths, &config, (descriptors, options.no_cgroups), on_ready));
     // Tasks of programs that do not end have no say in when the daemon does.
     runtime.shutdown_timeout(Duration::from_millis(100));
     drop(lock);
@@ -67,7 +70,7 @@ pub fn up(options: &UpOptions, on_ready: impl FnOnce(&Ready)) -> Result<(), UpEr
 async fn run(
     paths: Paths,
     config: &Config,
-    descriptors: DescriptorLimit,
+    (descriptors, without_cgroups): (DescriptorLimit, bool),
     on_ready: impl FnOnce(&Ready),
 ) -> Result<(), UpError> {
     let signals = Signals::catch().map_err(UpError::io("catch signals"))?;
@@ -76,11 +79,16 @@ async fn run(
     let (tls, endpoints) = bind_tls(config, &paths, &identity, &opened.instance).await?;
     let unix = socket::bind(&paths.socket()).await?;
     let events = Events::new(clock::now().0);
+    let keeper = KeeperLink::new(&paths, &opened.instance, !without_cgroups);
+    let held = keeper.adopt_all().await?;
     let sessions = Sessions::new(
         settings(config, &paths, descriptors),
         events.clone(),
         opened.store.clone(),
+        keeper.clone(),
     );
+    sessions.adopt(held);
+    let mourning = tokio::spawn(mourn(keeper, sessions.clone()));
     let touched = sessions.clone();
     let deps = Deps {
         opened,
@@ -108,25 +116,31 @@ async fn run(
     let ready = ready(&app);
     let listeners = std::iter::once(Listener::Unix(unix)).chain(tls).collect();
     let ending = tokio::spawn(signals.forward(stop.clone()));
-    let stopping = tokio::spawn(stop_sessions(app.clone()));
     tracing::info!(instance = ready.instance, version = ready.version, "ready");
     on_ready(&ready);
     let served = server.serve(listeners, stop.clone()).await;
     stop.request(Shutdown::Soft);
-    stopping.await.ok();
     ending.abort();
+    mourning.abort();
     std::fs::remove_file(app.run.paths.socket()).ok();
     tracing::info!("ended");
     served.map_err(UpError::from)
 }
 
-/// Ends the programs with the daemon, unless a second signal has no time for that: the kernel hangs up on them then.
-async fn stop_sessions(app: App) {
-    app.stop.requested(Shutdown::Soft).await;
-    tokio::select! {
-        biased;
-        () = app.stop.requested(Shutdown::Hard) => {}
-        () = app.sessions.stop_all() => {}
+/// Ends what a dead keeper held, whenever one dies. Until that is done, no local process is taken for the owner.
+async fn mourn(keeper: KeeperLink, sessions: Sessions) {
+    let mut losses = keeper.losses();
+    let mut seen = *losses.borrow_and_update();
+    while losses
+        .wait_for(|losses| *losses != seen)
+        .await
+        .is_ok_and(|losses| {
+            seen = *losses;
+            true
+        })
+    {
+        sessions.end_lost().await;
+        keeper.mourned();
     }
 }
 

@@ -179,7 +179,7 @@ pub struct Revoked {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Shutdown {
-    /// Stop the running sessions too; without it, a shutdown is refused while any runs.
+    /// Stop the running sessions too; without it, they go on, and the next daemon takes them over.
     pub sessions: bool,
 }
 

@@ -126,9 +126,10 @@ impl Attachment {
         attachment
     }
 
-    /// The next update, or `None` after [`Update::Exit`]. Waits for output; while more is on the way than the
-    /// viewer draws in a quarter of a second, for [`acked`](Self::acked); and while the program is in the middle of a
-    /// synchronized update, for its end. Cancel safe: an update is not lost when the future is dropped.
+    /// The next update, or `None` after [`Update::Exit`], and where the program's end cannot be known. Waits for output;
+    /// while more is on the way than the viewer draws in a quarter of a second, for [`acked`](Self::acked); and while the
+    /// program is in the middle of a synchronized update, for its end. Cancel safe: an update is not lost when the future
+    /// is dropped.
     pub async fn next(&mut self) -> Option<Update> {
         loop {
             if self.exit_delivered {
@@ -136,8 +137,8 @@ impl Attachment {
             }
             self.output.borrow_and_update();
             // Read before the journal: once it says so, the journal's end is the last.
-            let exit = self.state.borrow_and_update().exit();
-            match self.step(exit.is_some(), Instant::now()) {
+            let state = *self.state.borrow_and_update();
+            match self.step(!state.is_running(), Instant::now()) {
                 Step::Deliver(update) => return Some(update),
                 Step::Again => {}
                 Step::WaitForAck { version } => self.acks.moved_beyond(version).await,
@@ -152,9 +153,9 @@ impl Attachment {
                     }
                 }
                 Step::WaitForOutput { until: None } => {
-                    if let Some(exit) = exit {
+                    if !state.is_running() {
                         self.exit_delivered = true;
-                        return Some(Update::Exit(exit));
+                        return state.exit().map(Update::Exit);
                     }
                     self.wait_for_output().await;
                 }

@@ -13,11 +13,8 @@ mod checkpoint;
 mod descriptor;
 mod gate;
 mod id;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "a journal is handed to another process by the keeper")
-)]
 mod journal;
+mod keeper;
 mod offset;
 mod process;
 mod pty;
@@ -33,8 +30,9 @@ pub use attachment::{Acks, Attachment, Mode, Start, Update};
 pub use gate::Gate;
 pub use id::{ParseSessionIdError, SessionId};
 pub use journal::UnixMs;
+pub use keeper::{Held, Keeper, KeeperError, KeeperOptions, Listed, Listing, Origin, keep};
 pub use offset::Offset;
-pub use process::Exit;
+pub use process::{Exit, PeerProcess};
 pub use screen::{Line, Screen, Signal, Snapshot, screen};
 pub use session::{
     Changes, ClientKey, Ended, Event, Input, InputError, Options, Output, Recorded, Recording, Session,

@@ -11,13 +11,15 @@ use tokio::sync::{Notify, mpsc, watch};
 
 use crate::attachment::{Attachment, Brackets, Drawn, Mode, Start};
 use crate::descriptor;
+use crate::id::SessionId;
 use crate::journal::{Journal, UnixMs};
+use crate::keeper::{Held, Keeper};
 use crate::offset::Offset;
-use crate::process::{Exit, Program, Tree};
+use crate::process::{Exit, Tree};
 use crate::pty;
 use crate::screen::{AlacrittyScreen, Screen, Signal, Snapshot};
 use crate::size::Size;
-use crate::spawn::{self, Command, SpawnError};
+use crate::spawn::{Command, SpawnError};
 
 mod draw;
 mod look;
@@ -48,7 +50,7 @@ pub struct Session {
 /// What a session may use.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Bytes of output kept in memory, 1 MiB at least: the screen may be that far behind.
+    /// Bytes of records kept in memory; at least a megabyte, so that the screen can be behind.
     pub scrollback_memory: usize,
     /// Where its output and its screen are kept on disk, if they are: a directory of its own, made when it is needed.
     pub directory: Option<std::path::PathBuf>,
@@ -73,46 +75,61 @@ pub enum SessionState {
     Running,
     /// The program ended, and every byte it wrote before is in the session.
     Exited(Exit),
+    /// The program cannot be reached any more, and how it ended is not known: its keeper or its reaper was killed.
+    Lost,
 }
 
 impl SessionState {
+    /// Whether the program may still be there.
+    #[must_use]
+    pub fn is_running(self) -> bool {
+        matches!(self, Self::Running)
+    }
+
     /// How the program ended, if it did.
     #[must_use]
     pub fn exit(self) -> Option<Exit> {
         match self {
-            Self::Running => None,
+            Self::Running | Self::Lost => None,
             Self::Exited(exit) => Some(exit),
         }
     }
 }
 
 impl Session {
-    /// Starts a program on a terminal of its own. Must be called on a tokio runtime with time and IO.
+    /// Starts a program on a terminal of its own, under a keeper. Must be called on a tokio runtime with time and IO.
     ///
     /// # Errors
     /// When the working directory or the program does not exist or may not be used, said by name, or when the
     /// system has no process or terminal left. Nothing is running then.
-    pub async fn spawn(command: Command, options: Options) -> Result<Self, SpawnError> {
-        let size = command.size;
-        let program = tokio::task::spawn_blocking(move || spawn::launch(&command))
-            .await
-            .map_err(|error| SpawnError::System {
-                what: "start a thread for the program",
-                source: error.into(),
-            })??;
-        let journal = Journal::create(options.scrollback_memory.max(SMALLEST), size, UnixMs::now());
-        let adopted = journal.and_then(|journal| Self::adopt(Held { program, journal }, options));
-        adopted.map_err(|source| SpawnError::System {
+    pub async fn spawn(
+        keeper: &Keeper,
+        id: SessionId,
+        command: Command,
+        options: Options,
+    ) -> Result<Self, SpawnError> {
+        let held = keeper
+            .spawn(command, id, options.scrollback_memory.max(SMALLEST))
+            .await?;
+        Self::adopt(held, options).map_err(|source| SpawnError::System {
             what: "watch the program",
             source,
         })
     }
 
-    /// Takes over a program that somebody started, and what it wrote before. Output and input are served at once; a
-    /// screen that was drawn before is [rebuilt](Self::rebuilt).
-    pub(crate) fn adopt(held: Held, options: Options) -> std::io::Result<Self> {
-        let Held { program, journal } = held;
-        let Program { master, child, tree } = program;
+    /// Takes over a program that a keeper holds, and what it wrote before. Output and input are served at once; a
+    /// screen that was drawn before is [rebuilt](Self::rebuilt). Must be called on a tokio runtime with time and IO.
+    ///
+    /// # Errors
+    /// When its terminal cannot be watched.
+    pub fn adopt(held: Held, options: Options) -> std::io::Result<Self> {
+        let Held {
+            id: _,
+            master,
+            journal,
+            tree,
+            end,
+        } = held;
         let reader = descriptor::watch(master.try_clone()?, Interest::READABLE)?;
         let control = Arc::new(descriptor::watch(master, Interest::WRITABLE)?);
         let (input, queue) = mpsc::channel(writer::QUEUE);
@@ -132,7 +149,7 @@ impl Session {
             shared.appended(1);
         }
         tokio::spawn(draw::draw(Arc::clone(&shared)));
-        tokio::spawn(run::run(Arc::clone(&shared), reader, control, queue, child));
+        tokio::spawn(run::run(Arc::clone(&shared), reader, control, queue, end));
         Ok(Self { shared })
     }
 
@@ -259,13 +276,13 @@ impl Session {
         self.shared.snapshot().0
     }
 
-    /// Ends the program and what it started: SIGHUP and SIGTERM, SIGKILL to what is left after 5 s. Returns
-    /// when all of it is gone and, where the program still ran, its end is published; going on whether or not
-    /// the future is polled to its end.
+    /// Ends the program and all that it started: SIGHUP and SIGTERM, SIGKILL to what is left after 5 s. Returns
+    /// when all of it is gone and, where the program still ran, its end is published; going on whether or not the
+    /// future is polled to its end.
     ///
-    /// What it started is known by its process group, its terminal session and its parents. A process that
-    /// left all three before (`setsid` and a dead parent) is not found: no subreaper holds it yet. One that became
-    /// another user's (`sudo`) cannot be ended, and is not waited for.
+    /// What it started is whoever descends from the session's reaper, also what left its group and terminal and lost
+    /// its parents. What became another user's (`sudo`) can be ended only where the session has a cgroup, and is not
+    /// waited for elsewhere.
     pub async fn stop(&self) {
         let shared = Arc::clone(&self.shared);
         let stopping = tokio::spawn(async move {
@@ -274,15 +291,20 @@ impl Session {
                 tracing::warn!("a session holds processes of another user, which were not ended");
                 return;
             }
-            let _ = shared
-                .state
-                .subscribe()
-                .wait_for(|state| state.exit().is_some())
-                .await;
+            shared.until_over().await;
         });
         if let Err(error) = stopping.await {
             tracing::error!(%error, "stopping a session failed");
         }
+    }
+
+    /// Kills the program and all that it started, at once; otherwise as [`stop`](Self::stop). For sessions whose keeper
+    /// is gone.
+    pub async fn kill(&self) {
+        if let Some(tree) = &self.shared.tree {
+            tree.kill().await;
+        }
+        self.shared.until_over().await;
     }
 }
 
@@ -328,12 +350,6 @@ pub(crate) struct Shared {
     rebuild: Rebuild,
     /// Whether all that is kept of an ended session is on disk.
     settled: watch::Sender<bool>,
-}
-
-/// A program that somebody started and its journal: what a session takes over.
-pub(crate) struct Held {
-    pub(crate) program: Program,
-    pub(crate) journal: Journal,
 }
 
 /// What sessions differ in when they begin here.
@@ -428,6 +444,12 @@ impl Shared {
     fn time_ms(&self) -> u64 {
         self.journal().time_ms()
     }
+
+    /// Waits until the program's end is published, or that nobody can know it.
+    async fn until_over(&self) {
+        let mut state = self.state.subscribe();
+        let _ = state.wait_for(|state| !state.is_running()).await;
+    }
 }
 
 impl fmt::Debug for Shared {
@@ -443,7 +465,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Bytes of a session's journal at least: enough for what the screen has not drawn.
+/// Bytes of a journal; the reader stays within half of it of the screen.
 const SMALLEST: usize = 1024 * 1024;
 
 #[cfg(test)]

@@ -4,14 +4,9 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 
-use crate::process::{Child, Program, Tree};
-use crate::pty;
 use crate::size::Size;
 
 mod environment;
@@ -19,6 +14,7 @@ mod prepare;
 
 pub use environment::program_environment;
 pub use prepare::DescriptorLimit;
+pub(crate) use prepare::{close_on_exec, default_signals};
 
 /// What to start, completely: nothing is inherited but the user.
 #[derive(Clone)]
@@ -95,56 +91,11 @@ pub enum SpawnError {
     },
 }
 
-/// Starts the program: leader of a session and a process group of its own, on a new terminal, with default
-/// signals, no inherited descriptor and exactly the given environment. Blocks until it is executed or failed.
-pub(crate) fn launch(command: &Command) -> Result<Program, SpawnError> {
+/// Checks what can be checked before anything is started, and finds the file to execute. Blocks.
+pub(crate) fn check(command: &Command) -> Result<PathBuf, SpawnError> {
     check_text(command)?;
     check_directory(&command.cwd)?;
-    let path = resolve(command)?;
-    let (master, slave) = pty::open(command.size).map_err(|source| SpawnError::System {
-        what: "open a terminal",
-        source,
-    })?;
-    let child = execute(command, &path, &slave)?;
-    // From here on only the program holds the terminal open.
-    drop(slave);
-    let leader = child.id();
-    Ok(Program {
-        master,
-        child,
-        tree: Tree::new(leader),
-    })
-}
-
-fn execute(command: &Command, path: &Path, slave: &OwnedFd) -> Result<Child, SpawnError> {
-    let stdio = || {
-        slave
-            .try_clone()
-            .map(Stdio::from)
-            .map_err(|source| SpawnError::System {
-                what: "copy a descriptor",
-                source,
-            })
-    };
-    let mut builder = std::process::Command::new(path);
-    builder
-        .arg0(&command.program)
-        .args(&command.args)
-        .current_dir(&command.cwd)
-        .env_clear();
-    builder.envs(command.env.iter().map(|(name, value)| (name, value)));
-    builder.stdin(stdio()?).stdout(stdio()?).stderr(stdio()?);
-    prepare::in_child(&mut builder, command.descriptor_limit);
-    match builder.spawn() {
-        Ok(child) => Child::new(child.id()).map_err(|source| SpawnError::System {
-            what: "watch the program",
-            source,
-        }),
-        Err(source) => Err(SpawnError::Exec {
-            path: path.to_owned(),
-            source,
-        }),
-    }
+    resolve(command)
 }
 
 fn check_text(command: &Command) -> Result<(), SpawnError> {

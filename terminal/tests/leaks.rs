@@ -3,9 +3,18 @@
 use std::fs;
 use std::time::Duration;
 
-use terminal::{Command, Mode, Options, Session, Size, Start, Update};
+use terminal::{
+    Command, Keeper, KeeperOptions, Mode, Options, Session, SessionId, Size, Start, Update, keep,
+};
 
-async fn run_once() {
+/// Not a test: the keeper of the one below.
+#[test]
+#[ignore = "it is the keeper of the other test"]
+fn keeper_process() {
+    keep(["test".into(), "--no-cgroups".into()]);
+}
+
+async fn run_once(keeper: &Keeper) {
     let command = Command {
         program: "sh".into(),
         args: vec!["-c".into(), "printf x; exit 7".into()],
@@ -14,9 +23,9 @@ async fn run_once() {
         size: Size::default(),
         descriptor_limit: None,
     };
-    let session = Session::spawn(command, Options::default())
-        .await
-        .expect("sh can be started");
+    let id = SessionId::from_bytes([7; 8]);
+    let held = keeper.spawn(command, id, 0).await.expect("sh can be started");
+    let session = Session::adopt(held, Options::default()).expect("its terminal can be watched");
     let mut state = session.state();
     let exit = state
         .wait_for(|state| state.exit().is_some())
@@ -35,15 +44,21 @@ async fn run_once() {
         }
     }
     assert_eq!(seen, b"x");
+    keeper.forget(id).await.expect("the keeper held it");
+    // A reaper ends a moment after its program; once the keeper does not list the session, it was waited for.
+    while !keeper.list().await.expect("the keeper answers").is_empty() {
+        tokio::task::yield_now().await;
+    }
 }
 
-fn descriptors() -> usize {
-    fs::read_dir("/proc/self/fd").expect("/proc is mounted").count()
+fn descriptors(process: u32) -> usize {
+    let path = format!("/proc/{process}/fd");
+    fs::read_dir(path).map_or(0, Iterator::count)
 }
 
-/// Children of this process, zombies included.
-fn children() -> String {
-    let tasks = fs::read_dir("/proc/self/task").expect("/proc is mounted");
+/// Children of a process, zombies included.
+fn children(process: u32) -> String {
+    let tasks = fs::read_dir(format!("/proc/{process}/task")).expect("/proc is mounted");
     tasks
         .map(|task| {
             fs::read_to_string(task.expect("a task can be listed").path().join("children"))
@@ -54,14 +69,26 @@ fn children() -> String {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_hundred_programs_leave_every_byte_and_code_and_no_zombie_and_no_descriptor() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let options = KeeperOptions {
+        socket: folder.path().join("keeper.sock"),
+        program: std::env::current_exe().expect("/proc is mounted"),
+        arguments: ["--exact", "keeper_process", "--ignored"]
+            .map(Into::into)
+            .to_vec(),
+    };
     let all = async {
-        run_once().await;
-        let before = descriptors();
+        let keeper = Keeper::connect_or_start(&options)
+            .await
+            .expect("it can be started");
+        let processes = [std::process::id(), keeper.process_id()];
+        run_once(&keeper).await;
+        let before = processes.map(descriptors);
         for _ in 0..100 {
-            run_once().await;
-            assert_eq!(children(), "");
+            run_once(&keeper).await;
+            assert_eq!(processes.map(children), ["", ""]);
         }
-        assert_eq!(descriptors(), before);
+        assert_eq!(processes.map(descriptors), before);
     };
     tokio::time::timeout(Duration::from_secs(120), all)
         .await

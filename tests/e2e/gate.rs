@@ -232,7 +232,7 @@ async fn a_foreign_page_opens_no_socket_and_starts_nothing_with_a_token_or_witho
     let operator = daemon.device(Role::Operator).await;
     let session = daemon.owner().shell("exec cat").await;
     let host = daemon.address().to_string();
-    let programs = harness::descendants(daemon.pid());
+    let programs = daemon.programs();
     let attach = format!("/v1/sessions/{}/attach?mode=write&from=screen", session.id);
     let create = json!({"command": "/bin/sh", "args": ["-c", "sleep 600"]});
     let requests = [
@@ -259,11 +259,7 @@ async fn a_foreign_page_opens_no_socket_and_starts_nothing_with_a_token_or_witho
         (sessions[0].writers, sessions[0].viewers, sessions[0].exit.clone()),
         (0, 0, None)
     );
-    assert_eq!(
-        harness::descendants(daemon.pid()),
-        programs,
-        "nothing was spawned"
-    );
+    assert_eq!(daemon.programs(), programs, "nothing was spawned");
     // The same request of the daemon's own page works: it is the origin that was refused.
     let own = RawRequest::upgrade(&attach)
         .header("Host", &host)

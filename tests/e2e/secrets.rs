@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use harness::{DaemonOptions, Finished, Pairing, Running, TestDaemon, TlsClient, Transcript, descendants};
+use harness::{DaemonOptions, Finished, Pairing, Running, TestDaemon, TlsClient, Transcript};
 use pairing::Role;
 use protocol::{attach::Mode, pairing::OfferMade};
 
@@ -300,7 +300,9 @@ impl Evidence {
 
     fn processes_of(&mut self, daemon: &TestDaemon) {
         self.process("the daemon", daemon.pid());
-        let programs = descendants(daemon.pid());
+        let keeper = daemon.keeper().expect("a session has one");
+        self.process("the keeper", keeper);
+        let programs = daemon.programs();
         assert!(!programs.is_empty());
         for program in programs {
             self.process("a program", program);

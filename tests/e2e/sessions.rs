@@ -7,6 +7,7 @@ mod change;
 mod create;
 mod flood;
 mod input;
+mod keeper;
 mod look;
 mod remove;
 mod stop;

@@ -18,7 +18,7 @@ use crate::{client::Client, escape::escape, exit, failure::Failure, output};
 /// Arguments of `shutdown`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Stop the running sessions too; without it, the daemon stays while any runs
+    /// Stop the running sessions too; without it, they go on, and the next daemon takes them over
     #[arg(long)]
     sessions: bool,
     /// Print what was stopped as JSON

@@ -22,6 +22,9 @@ pub(crate) struct Args {
     /// Leave the terminal of whoever starts it
     #[arg(long, hide = true)]
     background: bool,
+    /// Make no cgroups for sessions
+    #[arg(long, hide = true)]
+    no_cgroups: bool,
 }
 
 /// Runs the daemon until it is told to end.
@@ -34,6 +37,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let options = UpOptions {
         dir: args.dir.clone(),
         tls: args.tls.clone(),
+        no_cgroups: args.no_cgroups,
     };
     let say = |ready: &Ready| {
         let said = if args.json {

@@ -48,7 +48,7 @@ impl Sessions {
             .await
             .map_err(|_| SessionError::StoreFailed)?;
         // Held up to the list, so that a revocation finds the session there and names it.
-        let (engine, _hold) = match self.start(permit, command).await {
+        let (engine, _hold) = match self.start(permit, id, command).await {
             Ok(started) => started,
             Err(error) => {
                 let row = actor::row(permit.principal(), peer, "session_created", &resource)
@@ -86,22 +86,28 @@ impl Sessions {
     async fn start(
         &self,
         permit: &Permit<Manage>,
+        id: SessionId,
         command: Command,
     ) -> Result<(terminal::Session, Hold), SessionError> {
         if !permit.is_current() {
             return Err(SessionError::Ended);
         }
-        let options = Options {
-            scrollback_memory: self.shared.settings.scrollback_memory,
-            ..Options::default()
-        };
-        let engine = terminal::Session::spawn(command, options).await?;
+        let engine = self.shared.keeper.spawn(id, command, self.options()).await?;
         match permit.hold() {
             Some(hold) => Ok((engine, hold)),
             None => {
                 engine.stop().await;
+                self.shared.keeper.forget(id).await;
                 Err(SessionError::Ended)
             }
+        }
+    }
+
+    /// What each session may use.
+    pub(super) fn options(&self) -> Options {
+        Options {
+            scrollback_memory: self.shared.settings.scrollback_memory,
+            ..Options::default()
         }
     }
 

@@ -90,9 +90,6 @@ pub(crate) enum SessionError {
     /// The audit row could not be written, so nothing was done.
     #[error("the daemon could not write its store, so nothing was done")]
     StoreFailed,
-    /// Programs run that would end with the daemon.
-    #[error("{} would end with the daemon: {}", counted(.0.len()), .0.join(", "))]
-    StillRunning(Vec<String>),
 }
 
 impl SessionError {
@@ -161,11 +158,6 @@ impl SessionError {
                 "store_failed",
                 "see the daemon's log: is the disk full or read-only?",
             ),
-            Self::StillRunning(_) => (
-                409,
-                "sessions_running",
-                "`transom shutdown --sessions` stops them too",
-            ),
         }
     }
 }
@@ -198,14 +190,6 @@ fn of_spawn(error: &SpawnError) -> (u16, &'static str, &'static str) {
             "no_resources",
             "see the daemon's log: is the machine out of processes or terminals?",
         ),
-    }
-}
-
-fn counted(sessions: usize) -> String {
-    if sessions == 1 {
-        "a session".to_owned()
-    } else {
-        format!("{sessions} sessions")
     }
 }
 

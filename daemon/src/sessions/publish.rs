@@ -42,7 +42,7 @@ struct Follower {
 
 impl Follower {
     async fn until_exit(&mut self) {
-        while self.state.borrow_and_update().exit().is_none() {
+        while self.state.borrow_and_update().is_running() {
             let due = self.due();
             tokio::select! {
                 () = self.changes.changed() => {}
@@ -51,7 +51,7 @@ impl Follower {
                 changed = self.state.changed() => if changed.is_err() { return },
                 () = passed(due) => {}
             }
-            if self.state.borrow().exit().is_none() {
+            if self.state.borrow().is_running() {
                 tokio::select! {
                     () = self.events.has_reader() => {}
                     _ = self.state.changed() => {}

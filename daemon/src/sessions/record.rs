@@ -71,7 +71,7 @@ impl Record {
     }
 
     pub(super) fn is_running(&self) -> bool {
-        self.engine.state().borrow().exit().is_none()
+        self.engine.state().borrow().is_running()
     }
 
     pub(super) fn is_deleted(&self) -> bool {
@@ -112,7 +112,8 @@ impl Record {
     /// The session as the wire shows it, as of now.
     pub(super) fn show(&self) -> Session {
         // Read first: once it says so, everything below is final.
-        let exit = self.engine.state().borrow().exit();
+        let state = *self.engine.state().borrow();
+        let exit = state.exit();
         let title = self.engine.title();
         let Counts { viewers, writers } = self.presence.borrow().counts();
         let kept = self.kept().clone();
@@ -123,10 +124,10 @@ impl Record {
             command: self.made.command.clone(),
             args: self.made.args.clone(),
             cwd: self.made.cwd.clone(),
-            state: if exit.is_some() {
-                SessionState::Exited
-            } else {
-                SessionState::Running
+            state: match state {
+                terminal::SessionState::Running => SessionState::Running,
+                terminal::SessionState::Exited(_) => SessionState::Exited,
+                terminal::SessionState::Lost => SessionState::Lost,
             },
             exit: exit.map(wire_exit),
             created_at: self.made.at,

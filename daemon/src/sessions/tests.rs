@@ -7,10 +7,10 @@ use server::{
     peer::{LocalPeer, Peer},
     store::Store,
 };
-use terminal::{DescriptorLimit, Size};
+use terminal::{DescriptorLimit, KeeperOptions, Size};
 
 use super::{SessionError, Sessions, Settings};
-use crate::events::Events;
+use crate::{events::Events, keeper::KeeperLink};
 
 const PEER: Peer = Peer::Local(LocalPeer { uid: 0, pid: None });
 
@@ -25,7 +25,22 @@ fn sessions(folder: &std::path::Path) -> Sessions {
         socket: folder.join("transom.sock"),
         descriptors: DescriptorLimit::current(),
     };
-    Sessions::new(settings, Events::new(0), opened.store)
+    let options = KeeperOptions {
+        socket: folder.join("keeper.sock"),
+        program: std::env::current_exe().unwrap(),
+        arguments: ["--exact", "sessions::tests::keeper_process", "--ignored"]
+            .map(Into::into)
+            .to_vec(),
+    };
+    let keeper = KeeperLink::with(options);
+    Sessions::new(settings, Events::new(0), opened.store, keeper)
+}
+
+/// Not a test: the keeper of the others.
+#[test]
+#[ignore = "it is the keeper of other tests"]
+fn keeper_process() {
+    terminal::keep(["transom-test".into(), "--no-cgroups".into()]);
 }
 
 fn operator() -> Authenticated {
@@ -78,4 +93,6 @@ async fn who_was_revoked_on_the_way_stops_nothing() {
     assert!(matches!(refused, Err(SessionError::Ended)), "{refused:?}");
     assert_eq!(sessions.count(), (1, 1));
     sessions.stop_all().await;
+    // The keeper ends with its last session.
+    sessions.shared.keeper.forget(id.parse().unwrap()).await;
 }

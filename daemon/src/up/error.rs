@@ -39,6 +39,9 @@ pub enum UpError {
         /// The system's words.
         source: io::Error,
     },
+    /// A keeper runs that does not serve this daemon.
+    #[error(transparent)]
+    Keeper(#[from] terminal::KeeperError),
     /// A task that must not end did.
     #[error(transparent)]
     Crashed(#[from] Crashed),
@@ -67,6 +70,10 @@ impl UpError {
             Self::Socket(error) => error.hint().to_owned(),
             Self::Bind { .. } => {
                 "see who has the port (`ss -ltnp`), or choose another by `--tls` or listen.tls; port 0 picks a free one"
+                    .to_owned()
+            }
+            Self::Keeper(_) => {
+                "stop the sessions with the daemon that started it, or end the process `transom keep`, and its sessions with it"
                     .to_owned()
             }
             Self::Crashed(_) => "see the log in the state directory, and start it again".to_owned(),

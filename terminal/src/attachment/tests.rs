@@ -1,7 +1,7 @@
 use std::time::{Duration, Instant};
 
 use super::{Attachment, Mode, Offset, Start, Step, Update};
-use crate::{Command, Options, Session, Size};
+use crate::{Command, Session, Size, keeper};
 
 /// A session whose program has ended, or waits, and wrote so many bytes.
 async fn wrote(script: &str, bytes: u64) -> Session {
@@ -13,7 +13,7 @@ async fn wrote(script: &str, bytes: u64) -> Session {
         size: Size::default(),
         descriptor_limit: None,
     };
-    let session = Session::spawn(command, Options::default()).await.unwrap();
+    let session = keeper::tests::run(command).await.unwrap();
     let mut changes = session.changes();
     let drawn = async {
         while session.shared.drawn.borrow().seen < Offset(bytes) {

@@ -1,39 +1,41 @@
-//! A program and what it started, as far as that can be found without a subreaper.
+//! The processes of one session: whoever descends from its reaper.
 
 use std::collections::HashSet;
-use std::fs;
+use std::fmt;
 use std::os::fd::OwnedFd;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
+use rustix::process::{Pid, Signal};
 use tokio::io::Interest;
 use tokio::time::{Instant, sleep, timeout_at};
 
+use super::table::{self, Member};
 use crate::descriptor;
+use crate::keeper::cgroup;
 
-/// The processes of one session.
-#[derive(Debug)]
+/// The processes of one session. The reaper, a subreaper, is the parent or an ancestor of each of them, also of those that left the
+/// program's group and terminal and whose parents are dead.
 pub(crate) struct Tree {
+    reaper: Member,
     leader: Pid,
-    /// Locked while the group is signalled and while the leader is said to be gone, so that its id is not used
-    /// when it may already name somebody else.
-    state: Mutex<State>,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    leader_is_gone: bool,
-    /// What was alive when the leader ended.
-    left: HashSet<Member>,
+    /// The session's cgroup, where it has one.
+    cgroup: Option<OwnedFd>,
+    /// Signals the program's group, if the program was not waited for; false if it cannot be asked for.
+    signal_group: Box<dyn Fn(Signal) -> bool + Send + Sync>,
 }
 
 impl Tree {
-    pub(crate) fn new(leader: Pid) -> Self {
+    pub(crate) fn new(
+        reaper: Member,
+        leader: Pid,
+        cgroup: Option<OwnedFd>,
+        signal_group: impl Fn(Signal) -> bool + Send + Sync + 'static,
+    ) -> Self {
         Self {
+            reaper,
             leader,
-            state: Mutex::default(),
+            cgroup,
+            signal_group: Box::new(signal_group),
         }
     }
 
@@ -42,167 +44,101 @@ impl Tree {
         self.leader.as_raw_pid().unsigned_abs()
     }
 
-    /// Looks for what the ended leader leaves behind, and uses its id no more. To be called before the leader
-    /// is waited for: until then nobody else can have its id.
-    pub(crate) fn leader_ended(&self) {
-        let mut state = self.state();
-        state.left = members(&processes(), &HashSet::new(), Some(self.leader));
-        state.leader_is_gone = true;
+    /// Whether there is a cgroup.
+    pub(crate) fn has_cgroup(&self) -> bool {
+        self.cgroup.is_some()
     }
 
-    /// Ends all of it; returns when nothing that can be found is left. False if some of it may not be ended by this user,
-    /// as what `sudo` started: that is not waited for.
+    /// The reaper.
+    #[cfg(test)]
+    pub(crate) fn reaper(&self) -> Member {
+        self.reaper
+    }
+
+    /// Whether anything of it lives.
+    #[cfg(test)]
+    pub(crate) fn has_reaper(&self) -> bool {
+        Member::find(self.reaper.id) == Some(self.reaper)
+    }
+
+    /// Ends all of it: asks, and after 5 s kills. Returns when nothing is left; false if some of it may not be ended by this user,
+    /// as what `sudo` started where there is no cgroup: that is not waited for.
     pub(crate) async fn stop(&self) -> bool {
         let patience = Instant::now() + PATIENCE;
-        let mut known = self.find(&HashSet::new());
+        let known = self.members().await;
         self.ask(&known);
         for member in &known {
-            if timeout_at(patience, member.ended()).await.is_err() {
+            if timeout_at(patience, ended(*member)).await.is_err() {
                 break;
             }
         }
+        self.kill().await
+    }
+
+    /// Kills all of it, at once; otherwise as [`stop`](Self::stop).
+    pub(crate) async fn kill(&self) -> bool {
         let mut refused = HashSet::new();
         loop {
-            let found: HashSet<Member> = self.find(&known).difference(&refused).copied().collect();
+            let found: HashSet<Member> = self.members().await.difference(&refused).copied().collect();
             if found.is_empty() {
-                return refused.is_empty();
+                break;
             }
             refused.extend(found.iter().filter(|member| !member.signal(&[Signal::KILL])));
             for member in found.difference(&refused) {
-                member.ended().await;
+                ended(*member).await;
             }
-            known.extend(found);
         }
+        // What the kernel kills by itself needs no permission, and may have left the reaper only where it was killed.
+        let Some(cgroup) = &self.cgroup else {
+            return refused.is_empty();
+        };
+        while cgroup::is_populated(cgroup) {
+            if cgroup::kill(cgroup).is_err() {
+                return refused.is_empty();
+            }
+            sleep(LOOK_AGAIN).await;
+        }
+        true
     }
 
-    /// The living processes: the leader's terminal session, what `known` ones and those started.
-    fn find(&self, known: &HashSet<Member>) -> HashSet<Member> {
-        let table = processes();
-        let state = self.state();
-        let known: HashSet<Member> = state.left.union(known).copied().collect();
-        // An id stays taken as long as one process has it as its session's.
-        let is_ours = |process: &Process| process.session == self.leader && known.contains(&process.member);
-        let session = !state.leader_is_gone || table.iter().any(is_ours);
-        members(&table, &known, session.then_some(self.leader))
-    }
-
-    /// Asks them to end: the leader's group, and whoever left that.
+    /// Asks them to end: the program's group at once, and whoever left that.
     fn ask(&self, members: &HashSet<Member>) {
         // A stopped process takes its signal only when it goes on.
         let signals = [Signal::HUP, Signal::TERM, Signal::CONT];
-        let state = self.state();
-        if !state.leader_is_gone {
-            for signal in signals {
-                let _ = kill_process_group(self.leader, signal);
-            }
-        }
-        let in_group = |member: &Member| {
-            !state.leader_is_gone && rustix::process::getpgid(Some(member.id)) == Ok(self.leader)
-        };
-        members
-            .iter()
-            .filter(|member| !in_group(member))
-            .for_each(|member| {
-                member.signal(&signals);
-            });
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// One process: an id alone may name another one later, an id with a time of start does not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Member {
-    id: Pid,
-    /// Clock ticks since the machine's start.
-    started: u64,
-}
-
-impl Member {
-    /// Signals it, if it is there; false if that is not permitted.
-    fn signal(&self, signals: &[Signal]) -> bool {
-        let Some(pidfd) = self.open() else { return true };
-        signals
-            .iter()
-            .all(|&signal| pidfd_send_signal(&pidfd, signal) != Err(Errno::PERM))
-    }
-
-    async fn ended(&self) {
-        match self
-            .open()
-            .and_then(|fd| descriptor::watch(fd, Interest::READABLE).ok())
-        {
-            Some(pidfd) => {
-                let _ = pidfd.readable().await;
-            }
-            // It is gone, or no descriptor is left to see it by: the next look at the table tells which.
-            None => sleep(LOOK_AGAIN).await,
+        let asked = signals.iter().all(|signal| (self.signal_group)(*signal));
+        let in_group = |member: &Member| rustix::process::getpgid(Some(member.id)) == Ok(self.leader);
+        for member in members.iter().filter(|member| !(asked && in_group(member))) {
+            member.signal(&signals);
         }
     }
 
-    /// A descriptor of this very process, unless it is gone.
-    fn open(&self) -> Option<OwnedFd> {
-        let pidfd = pidfd_open(self.id, PidfdFlags::NONBLOCK).ok()?;
-        // Asked after the descriptor was opened, so the answer is about the process behind it.
-        process(self.id)
-            .is_some_and(|process| process.member == *self)
-            .then_some(pidfd)
+    /// A look at all processes of the machine, off the threads that serve.
+    async fn members(&self) -> HashSet<Member> {
+        let reaper = self.reaper;
+        let looking = tokio::task::spawn_blocking(move || table::descendants(reaper));
+        looking.await.unwrap_or_default()
     }
 }
 
-struct Process {
-    member: Member,
-    parent: Option<Pid>,
-    session: Pid,
-}
-
-/// Those of the table that belong to `session`, are in `known`, or descend from one of them.
-fn members(table: &[Process], known: &HashSet<Member>, session: Option<Pid>) -> HashSet<Member> {
-    let is_root = |process: &&Process| Some(process.session) == session || known.contains(&process.member);
-    let mut found: HashSet<Member> = table
-        .iter()
-        .filter(is_root)
-        .map(|process| process.member)
-        .collect();
-    let mut parents: HashSet<Pid> = found.iter().map(|member| member.id).chain(session).collect();
-    loop {
-        let before = found.len();
-        for process in table {
-            if process.parent.is_some_and(|parent| parents.contains(&parent)) && found.insert(process.member)
-            {
-                parents.insert(process.member.id);
-            }
-        }
-        if found.len() == before {
-            return found;
-        }
+impl fmt::Debug for Tree {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tree")
+            .field("reaper", &self.reaper)
+            .field("leader", &self.leader)
+            .finish_non_exhaustive()
     }
 }
 
-/// Every living process of this machine that can be looked at.
-fn processes() -> Vec<Process> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok().and_then(Pid::from_raw));
-    ids.filter_map(process).collect()
-}
-
-/// A living process; a zombie is none.
-fn process(id: Pid) -> Option<Process> {
-    let stat = fs::read_to_string(format!("/proc/{}/stat", id.as_raw_pid())).ok()?;
-    // proc_pid_stat(5): the name in parentheses may itself contain some; then state, parent, group, session.
-    let (_, fields) = stat.rsplit_once(')')?;
-    let mut fields = fields.split_ascii_whitespace();
-    let state = fields.next()?;
-    let parent = Pid::from_raw(fields.next()?.parse().ok()?);
-    let session = Pid::from_raw(fields.nth(1)?.parse().ok()?)?;
-    let started = fields.nth(15)?.parse().ok()?;
-    (!matches!(state, "Z" | "X")).then_some(Process {
-        member: Member { id, started },
-        parent,
-        session,
-    })
+/// Waits for a process's end.
+async fn ended(member: Member) {
+    let pidfd = member.open();
+    match pidfd.and_then(|pidfd| descriptor::watch(pidfd, Interest::READABLE).ok()) {
+        Some(pidfd) => {
+            let _ = pidfd.readable().await;
+        }
+        // It is gone, or no descriptor is left to see it by: the next look at the table tells which.
+        None => sleep(LOOK_AGAIN).await,
+    }
 }
 
 /// Between two looks for a process that cannot be waited for.

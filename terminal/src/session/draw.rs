@@ -28,7 +28,7 @@ pub(super) async fn draw(shared: Arc<Shared>) {
     let mut held: Option<(Offset, Instant)> = None;
     loop {
         output.borrow_and_update();
-        let has_ended = state.borrow_and_update().exit().is_some();
+        let has_ended = !state.borrow_and_update().is_running();
         let has_drawn = drawing.step().await;
         if has_drawn {
             let ground = drawing.drawn().ground;

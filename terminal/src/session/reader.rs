@@ -1,6 +1,5 @@
 //! Reading: from the PTY into the journal, as fast as the screen can follow.
 
-use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::pin::pin;
 use std::sync::Arc;
@@ -9,26 +8,33 @@ use std::time::Duration;
 use rustix::io::Errno;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
+use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
 use super::{Shared, lock};
 use crate::attachment::Drawn;
 use crate::descriptor;
-use crate::process::{Child, Ended};
+use crate::process::Exit;
 
-/// Reads until the program has ended and what it wrote is in the journal. A background process that keeps the
-/// terminal open is read until it pauses for 20 ms, at most 200 ms.
-pub(super) async fn read(shared: &Arc<Shared>, master: AsyncFd<OwnedFd>, child: Child) -> io::Result<Ended> {
-    let mut ended = pin!(child.ended());
+/// Reads until the program has ended and what it wrote is in the journal; gives the end, none where nobody can know
+/// it. A background process that keeps the terminal open is read until it pauses for 20 ms, at most 200 ms.
+pub(super) async fn read(
+    shared: &Arc<Shared>,
+    master: AsyncFd<OwnedFd>,
+    mut end: watch::Receiver<Option<Exit>>,
+) -> Option<Exit> {
     let mut master = Master::new(master);
-    let ended = loop {
-        tokio::select! {
-            ended = &mut ended => break ended,
-            () = master.turn(shared) => {}
+    let exit = {
+        let mut ended = pin!(end.wait_for(Option::is_some));
+        loop {
+            tokio::select! {
+                ended = &mut ended => break ended.ok().and_then(|exit| *exit),
+                () = master.turn(shared) => {}
+            }
         }
     };
     drain(shared, &mut master).await;
-    ended
+    exit
 }
 
 /// Reads what is left when the program has ended.

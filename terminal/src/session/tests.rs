@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::{InputError, Options, Session, SessionState};
+use super::{InputError, Session, SessionState};
 use crate::attachment::{Attachment, Mode, Start, Update};
 use crate::gate::Gate;
+use crate::keeper;
 use crate::offset::Offset;
 use crate::process::Exit;
 use crate::size::Size;
@@ -41,7 +42,7 @@ fn shell(script: &str) -> Command {
 }
 
 async fn run(script: &str) -> Session {
-    Session::spawn(shell(script), Options::default()).await.unwrap()
+    keeper::tests::run(shell(script)).await.unwrap()
 }
 
 async fn exit(session: &Session) -> Exit {
@@ -161,7 +162,7 @@ async fn a_program_has_the_terminal_as_its_own() {
 async fn a_program_gets_its_environment_and_nothing_else() {
     let mut command = shell("exec env");
     command.env.push(("GREETING".into(), "hello".into()));
-    let session = Session::spawn(command, Options::default()).await.unwrap();
+    let session = keeper::tests::run(command).await.unwrap();
     let bytes = read_to_end(session.attach(Mode::Lossless, Start::Screen)).await;
     let text = String::from_utf8(bytes).unwrap();
     let ours =
@@ -324,7 +325,7 @@ async fn a_former_limit_is_given_back() {
         soft: Some(100),
         hard: Some(200),
     });
-    let session = Session::spawn(command, Options::default()).await.unwrap();
+    let session = keeper::tests::run(command).await.unwrap();
     let bytes = read_to_end(session.attach(Mode::Lossless, Start::Screen)).await;
     assert_eq!(bytes, b"100\r\n200\r\n");
 }

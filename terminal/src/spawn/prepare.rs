@@ -1,7 +1,6 @@
-//! What happens in the child between fork and exec.
+//! What a program's process does before it becomes the program.
 
 use std::io;
-use std::os::unix::process::CommandExt;
 
 use rustix::process::{Resource, Rlimit};
 
@@ -24,50 +23,41 @@ impl DescriptorLimit {
             hard: limit.maximum,
         }
     }
-}
 
-/// Lets the child make a session of its own, take its standard input as controlling terminal, and drop what it
-/// would inherit: ignored signals, descriptors without close-on-exec, a raised limit. (The standard library
-/// itself empties the signal mask.)
-#[expect(
-    unsafe_code,
-    reason = "the standard library has no safe way to run code between fork and exec"
-)]
-pub(super) fn in_child(command: &mut std::process::Command, limit: Option<DescriptorLimit>) {
-    let prepare = move || {
-        rustix::process::setsid()?;
-        rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?;
-        if let Some(DescriptorLimit { soft, hard }) = limit {
-            rustix::process::setrlimit(
-                Resource::Nofile,
-                Rlimit {
-                    current: soft,
-                    maximum: hard,
-                },
-            )?;
-        }
-        default_signals();
-        close_on_exec()
-    };
-    // SAFETY: the child of a program with several threads may only do what is async-signal-safe. `prepare` makes
-    // system calls alone (setsid, ioctl, setrlimit, sigaction, close_range): it allocates nothing, takes no lock
-    // and captures one `Copy` value.
-    unsafe { command.pre_exec(prepare) };
-}
-
-/// Exec resets handlers, but keeps what is ignored.
-#[expect(unsafe_code, reason = "no safe wrapper sets a disposition")]
-fn default_signals() {
-    for signal in 1..=LAST_SIGNAL {
-        // SAFETY: `signal` is async-signal-safe, and SIG_DFL installs no handler. It fails for SIGKILL, SIGSTOP
-        // and the two that the C library keeps, which cannot be ignored either.
-        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    /// Makes it this process's limit.
+    ///
+    /// # Errors
+    /// When it is above what the process may have.
+    pub fn apply(self) -> io::Result<()> {
+        let Self { soft, hard } = self;
+        let limit = Rlimit {
+            current: soft,
+            maximum: hard,
+        };
+        Ok(rustix::process::setrlimit(Resource::Nofile, limit)?)
     }
 }
 
-/// Marks every descriptor but the standard three: the daemon may itself have been given some without the flag.
+/// Undoes what this process does with signals, as exec keeps both what is ignored and what is blocked.
+#[expect(unsafe_code, reason = "no safe wrapper sets a disposition or a mask")]
+pub(crate) fn default_signals() {
+    for signal in 1..=LAST_SIGNAL {
+        // SAFETY: SIG_DFL installs no handler. It fails for SIGKILL, SIGSTOP and the two that the C library keeps, which cannot be
+        // ignored either.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+    // SAFETY: the set is a plain bit field, for which zeroes are a value, and sigemptyset fills it.
+    let mut none: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: `none` lives, and a null pointer asks for no former mask. Unblocking signals whose action is the default runs no code.
+    unsafe {
+        libc::sigemptyset(&raw mut none);
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
+    }
+}
+
+/// Marks every descriptor but the standard three.
 #[expect(unsafe_code, reason = "no safe wrapper has this system call")]
-fn close_on_exec() -> io::Result<()> {
+pub(crate) fn close_on_exec() -> io::Result<()> {
     // SAFETY: with CLOSE_RANGE_CLOEXEC the call closes nothing and touches no memory.
     let result = unsafe { libc::syscall(libc::SYS_close_range, 3_u32, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) };
     match result {

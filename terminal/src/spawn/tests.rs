@@ -5,7 +5,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use super::{Command, SpawnError, launch};
+use super::{Command, SpawnError, check};
+use crate::keeper;
 use crate::size::Size;
 
 fn command(program: impl Into<OsString>, cwd: &Path, path: &Path) -> Command {
@@ -20,7 +21,7 @@ fn command(program: impl Into<OsString>, cwd: &Path, path: &Path) -> Command {
 }
 
 fn refusal(command: &Command) -> String {
-    launch(command).err().expect("it cannot be started").to_string()
+    check(command).expect_err("it cannot be started").to_string()
 }
 
 fn script(directory: &Path, name: &str, text: &str, mode: u32) {
@@ -63,7 +64,7 @@ fn a_directory_that_is_not_there_is_named() {
     script(directory.path(), "file", "", 0o644);
     let file = directory.path().join("file");
     assert!(matches!(
-        launch(&command("/bin/sh", &file, &file)),
+        check(&command("/bin/sh", &file, &file)),
         Err(SpawnError::Directory { .. })
     ));
 }
@@ -83,12 +84,13 @@ fn a_file_that_is_no_program_is_named() {
     );
 }
 
-#[test]
-fn what_the_system_says_to_exec_is_reported() {
+#[tokio::test]
+async fn what_the_system_says_to_exec_is_reported() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     script(path, "lost", "#!/no/such/interpreter\n", 0o755);
-    let text = refusal(&command("lost", path, path));
+    let started = keeper::tests::run(command("lost", path, path)).await;
+    let text = started.expect_err("it cannot be started").to_string();
     assert!(
         text.ends_with("lost` could not be executed: No such file or directory (os error 2)"),
         "{text}"

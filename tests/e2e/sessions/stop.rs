@@ -1,6 +1,6 @@
 //! `POST /v1/sessions/{id}/stop`.
 
-use harness::{TestDaemon, descendants, until};
+use harness::{TestDaemon, until};
 use protocol::{attach::Mode, sessions::Stopped};
 
 #[tokio::test]
@@ -23,7 +23,7 @@ async fn stopping_ends_the_program_with_what_it_started_and_says_how_it_ended() 
     let exit = stopped.session.exit.expect("it has ended");
     assert!(exit.signal.is_some() || exit.code.is_some());
     until("no process to be left", || async {
-        descendants(daemon.pid()).is_empty().then_some(())
+        daemon.programs().is_empty().then_some(())
     })
     .await;
 }

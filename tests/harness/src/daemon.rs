@@ -16,7 +16,11 @@ use tokio::{
     process::{Child, Command},
 };
 
-use crate::{Device, Owner, Pairing, binary, descendants, process::Finished, within};
+use crate::{
+    Device, Owner, Pairing, binary, descendants,
+    process::{Finished, ends, keeper_of},
+    within,
+};
 
 /// A running daemon with a folder, a socket and a port of its own. Dropping it kills it.
 pub struct TestDaemon {
@@ -32,6 +36,8 @@ pub struct DaemonOptions {
     pub config: String,
     /// Variables of its environment.
     pub environment: Vec<(String, String)>,
+    /// More arguments of `up`.
+    pub arguments: Vec<String>,
 }
 
 impl TestDaemon {
@@ -57,32 +63,31 @@ impl TestDaemon {
 
     /// Starts a daemon in a folder that another has used.
     pub async fn start_in(folder: Arc<TempDir>, options: &DaemonOptions) -> Self {
-        let mut child = command(folder.path())
-            .args(["up", "--json", "--tls", "127.0.0.1:0"])
-            .envs(options.environment.iter().cloned())
-            .stdout(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .expect("the binary can be started");
-        let output = child.stdout.take().expect("stdout is piped");
-        let line = within(
-            "the daemon's ready line",
-            BufReader::new(output).lines().next_line(),
-        )
-        .await;
-        let line = line
-            .expect("the daemon's output can be read")
-            .expect("the daemon says that it is ready");
-        let ready = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{line}: {error}"));
+        let (child, ready) = launch(folder.path(), options).await;
         Self { folder, child, ready }
     }
 
-    /// Kills the daemon with SIGKILL and starts it again in the same folder.
+    /// Kills the daemon with SIGKILL and starts it again in the same folder. Its sessions are left alone.
     pub async fn kill_and_restart(&mut self) {
         self.signal(Signal::KILL);
+        self.start_again().await;
+    }
+
+    /// Waits for the daemon's end and starts it again in the same folder. Its sessions are left alone.
+    pub async fn start_again(&mut self) {
         self.ended().await;
-        let again = Self::start_in(self.folder.clone(), &DaemonOptions::default()).await;
-        *self = again;
+        (self.child, self.ready) = launch(self.folder.path(), &DaemonOptions::default()).await;
+    }
+
+    /// Its keeper, if it has one.
+    pub fn keeper(&self) -> Option<u32> {
+        keeper_of(&self.ready.instance)
+    }
+
+    /// The processes of all its sessions.
+    pub fn programs(&self) -> Vec<u32> {
+        let reapers = self.keeper().map(crate::process::children).unwrap_or_default();
+        reapers.into_iter().flat_map(descendants).collect()
     }
 
     /// What it said when it was ready.
@@ -165,19 +170,44 @@ impl TestDaemon {
 }
 
 impl Drop for TestDaemon {
+    /// Ends the daemon, its keeper and its sessions, and makes sure of it.
     fn drop(&mut self) {
-        if let Some(pid) = self.child.id() {
-            // Programs of its sessions end with their terminal; whatever ignores that must not outlive the test.
-            let programs = descendants(pid);
-            self.child.start_kill().ok();
-            for pid in programs
-                .into_iter()
-                .filter_map(|pid| Pid::from_raw(pid.cast_signed()))
-            {
-                kill_process(pid, Signal::KILL).ok();
-            }
+        let keeper = self.keeper();
+        let below = keeper.map(descendants).unwrap_or_default();
+        self.child.start_kill().ok();
+        let all: Vec<_> = keeper.into_iter().chain(below).collect();
+        // A reaper kills what it holds when the keeper is gone.
+        if let Some(pid) = keeper.and_then(|pid| Pid::from_raw(pid.cast_signed())) {
+            kill_process(pid, Signal::KILL).ok();
+        }
+        let left: Vec<_> = all.into_iter().filter(|pid| !ends(*pid)).collect();
+        if !std::thread::panicking() {
+            assert!(left.is_empty(), "processes outlive their keeper: {left:?}");
         }
     }
+}
+
+/// Starts the daemon and waits until it is ready.
+async fn launch(folder: &Path, options: &DaemonOptions) -> (Child, Ready) {
+    let mut child = command(folder)
+        .args(["up", "--json", "--tls", "127.0.0.1:0"])
+        .args(&options.arguments)
+        .envs(options.environment.iter().cloned())
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .expect("the binary can be started");
+    let output = child.stdout.take().expect("stdout is piped");
+    let line = within(
+        "the daemon's ready line",
+        BufReader::new(output).lines().next_line(),
+    )
+    .await;
+    let line = line
+        .expect("the daemon's output can be read")
+        .expect("the daemon says that it is ready");
+    let ready = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{line}: {error}"));
+    (child, ready)
 }
 
 /// The binary in an environment that has nothing of the caller's but PATH and locale.

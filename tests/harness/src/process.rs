@@ -2,6 +2,10 @@
 
 use std::{fs, process::Stdio};
 
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    process::{Pid, PidfdFlags, pidfd_open},
+};
 use tokio::process::Command;
 
 use crate::within;
@@ -89,7 +93,43 @@ pub fn resident_kib(pid: u32) -> u64 {
         .expect("VmRSS is a number of KiB")
 }
 
-fn children(pid: u32) -> Vec<u32> {
+/// Waits for a process's end; false where it has not ended within some seconds. Blocks.
+pub(crate) fn ends(pid: u32) -> bool {
+    let Some(pidfd) =
+        Pid::from_raw(pid.cast_signed()).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok())
+    else {
+        return true;
+    };
+    let patience = Timespec {
+        tv_sec: 10,
+        tv_nsec: 0,
+    };
+    loop {
+        match poll(&mut [PollFd::new(&pidfd, PollFlags::IN)], Some(&patience)) {
+            // The daemon's own end is told by a signal.
+            Err(rustix::io::Errno::INTR) => {}
+            ended => return ended == Ok(1),
+        }
+    }
+}
+
+/// The keeper of an instance, known by its arguments.
+pub(crate) fn keeper_of(instance: &str) -> Option<u32> {
+    let wanted = format!("transom\0keep\0transom-{instance}\0");
+    let pids = fs::read_dir("/proc")
+        .ok()?
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    let is_it = |pid: &u32| {
+        fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.starts_with(wanted.as_bytes()))
+    };
+    // Its reapers are copies of it; it is the one that is nobody else's child of them.
+    let all: Vec<u32> = pids.filter(is_it).collect();
+    all.iter()
+        .copied()
+        .find(|pid| !all.iter().any(|other| children(*other).contains(pid)))
+}
+
+pub(crate) fn children(pid: u32) -> Vec<u32> {
     let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else {
         return Vec::new();
     };

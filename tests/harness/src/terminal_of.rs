@@ -2,13 +2,17 @@
 
 use std::ffi::OsString;
 
-use terminal::{Command, Exit, Options, Session, Size, Writer};
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+use terminal::{Command, Exit, Keeper, KeeperOptions, Options, Session, SessionId, Size, Writer};
 use tokio::process::Command as Process;
 
-use crate::within;
+use crate::{binary, process::ends, within};
 
-/// A command that runs on a terminal of its own, as a person would run it.
+/// A command that runs on a terminal of its own, as a person would run it. Dropping it kills it.
 pub struct TerminalOf {
+    keeper: Keeper,
+    _folder: TempDir,
     session: Session,
     writer: Writer,
 }
@@ -42,11 +46,28 @@ impl TerminalOf {
             size: Size::new(columns, rows),
             descriptor_limit: None,
         };
-        let session = Session::spawn(command, Options::default())
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let options = KeeperOptions {
+            socket: folder.path().join("keeper.sock"),
+            program: binary().into(),
+            arguments: ["keep", "terminal-of-a-test", "--no-cgroups"]
+                .map(Into::into)
+                .to_vec(),
+        };
+        let keeper = Keeper::connect_or_start(&options)
+            .await
+            .expect("it can be started");
+        let id = SessionId::from_bytes([1; 8]);
+        let session = Session::spawn(&keeper, id, command, Options::default())
             .await
             .expect("the binary can be started");
         let writer = session.writer(std::sync::Arc::new(Anybody));
-        Self { session, writer }
+        Self {
+            keeper,
+            _folder: folder,
+            session,
+            writer,
+        }
     }
 
     /// Waits until the screen shows the text, and gives its lines.
@@ -112,5 +133,17 @@ impl TerminalOf {
     /// The snapshot of the terminal: the modes that the program left behind show in it.
     pub fn snapshot(&self) -> String {
         String::from_utf8_lossy(&self.session.snapshot().bytes).into_owned()
+    }
+}
+
+impl Drop for TerminalOf {
+    fn drop(&mut self) {
+        let pid = self.keeper.process_id();
+        if !self.keeper.is_lost()
+            && let Some(keeper) = Pid::from_raw(pid.cast_signed())
+        {
+            kill_process(keeper, Signal::KILL).ok();
+            ends(pid);
+        }
     }
 }

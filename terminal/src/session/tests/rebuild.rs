@@ -4,23 +4,23 @@ use proptest::prelude::any;
 use proptest::proptest;
 use tempfile::TempDir;
 
-use super::super::Held;
-use super::{Mode, Offset, Options, Session, Size, Start, Update, read_until, shell, soon};
+use super::super::Options;
+use super::{Mode, Offset, Session, Size, Start, Update, read_until, shell, soon};
 use crate::checkpoint::Checkpoint;
 use crate::journal::{Journal, UnixMs};
+use crate::keeper::{self, Held};
 use crate::screen::{AlacrittyScreen, Screen};
-use crate::spawn;
 
 const ALL: Offset = Offset(u64::MAX);
 
 /// A program under a journal that an earlier process wrote.
-fn adopt(script: &str, journal: Journal, directory: Option<&TempDir>) -> Session {
-    let program = spawn::launch(&shell(script)).unwrap();
+async fn adopt(script: &str, journal: Journal, directory: Option<&TempDir>) -> Session {
+    let held = keeper::tests::hold(shell(script), 0).await.unwrap();
     let options = Options {
         directory: directory.map(|directory| directory.path().into()),
         ..Options::default()
     };
-    Session::adopt(Held { program, journal }, options).unwrap()
+    Session::adopt(Held { journal, ..held }, options).unwrap()
 }
 
 fn journal() -> Journal {
@@ -31,7 +31,7 @@ fn journal() -> Journal {
 async fn what_was_written_before_is_served_before_the_screen_is_drawn() {
     let mut journal = journal();
     journal.append(0, b"before ", ALL);
-    let session = adopt("read line; echo got $line; read line", journal, None);
+    let session = adopt("read line; echo got $line; read line", journal, None).await;
     let before = soon(session.output(Offset(0), 7)).await;
     assert_eq!(before.bytes, b"before ");
     let mut attachment = session.attach(Mode::Lossless, Start::Offset(Offset(7)));
@@ -53,7 +53,7 @@ async fn a_viewer_gets_the_screen_that_was_there() {
     journal.append(0, b"\x1b[31mold\x1b[", ALL);
     journal.resize(1, Size::new(30, 5));
     journal.append(2, b"0m new", ALL);
-    let session = adopt("read line", journal, None);
+    let session = adopt("read line", journal, None).await;
     let mut attachment = session.attach(Mode::View, Start::Screen);
     let Some(Update::Snapshot(snapshot)) = soon(attachment.next()).await else {
         panic!("the screen comes first")
@@ -74,7 +74,7 @@ async fn questions_are_answered_if_they_were_not_before() {
     journal.set_answered(journal.end());
     journal.append(1, b"c\x1b[?2026l\x1b[6n", ALL);
     let script = "stty raw -echo; dd bs=1 count=6 2>/dev/null | od -An -c; echo done; read line";
-    let session = adopt(script, journal, None);
+    let session = adopt(script, journal, None).await;
     // Nobody asks for its screen.
     let mut attachment = session.attach(Mode::Lossless, Start::Offset(Offset(0)));
     let seen = read_until(&mut attachment, "done").await;
@@ -96,7 +96,7 @@ async fn a_screen_goes_on_from_its_checkpoint() {
     };
     checkpoint.write(directory.path()).unwrap();
     journal.append(1, b" and more", ALL);
-    let session = adopt("read line", journal, Some(&directory));
+    let session = adopt("read line", journal, Some(&directory)).await;
     soon(session.rebuilt()).await;
     assert_eq!(session.text_lines()[0], "kept and more");
     session.stop().await;
@@ -118,7 +118,7 @@ async fn a_screen_whose_records_are_gone_goes_on_from_the_oldest() {
         journal.append(0, &[b'x'; 10_000], ALL);
     }
     journal.append(0, b"\x1b[H\x1b[Jclear", ALL);
-    let session = adopt("read line", journal, Some(&directory));
+    let session = adopt("read line", journal, Some(&directory)).await;
     soon(session.rebuilt()).await;
     assert_eq!(session.text_lines()[0], "clear");
     let snapshot = String::from_utf8(session.snapshot().bytes).unwrap();
@@ -181,7 +181,7 @@ async fn rebuild(seed: u64, length: usize, cut: usize) -> (Vec<u8>, Vec<u8>) {
             .unwrap();
         }
     }
-    let session = adopt("read line", journal, Some(&directory));
+    let session = adopt("read line", journal, Some(&directory)).await;
     soon(session.rebuilt()).await;
     let rebuilt = session.snapshot().bytes;
     session.stop().await;

@@ -47,6 +47,14 @@ async fn stopping_finds_a_child_in_a_session_of_its_own() {
 }
 
 #[tokio::test]
+async fn stopping_finds_a_daemon_that_left_its_session_and_its_parents() {
+    let daemon = SERVER.replace('\'', "'\\''");
+    let (session, port) = port(&format!("setsid sh -c '({daemon}) & exit' & wait; sleep 999")).await;
+    soon(session.stop()).await;
+    TcpListener::bind(("127.0.0.1", port)).unwrap();
+}
+
+#[tokio::test]
 async fn stopping_ends_what_an_ended_program_left_behind() {
     let (session, port) = port(&format!("(trap '' HUP; {SERVER} 1) & read line </dev/null; wait")).await;
     let leader = rustix::process::Pid::from_raw(session.process_id().unwrap() as i32).unwrap();

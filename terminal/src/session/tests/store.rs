@@ -2,9 +2,10 @@
 
 use tempfile::TempDir;
 
-use super::super::Output;
-use super::{Mode, Offset, Options, Session, Start, exit, read_to_end, shell, soon};
+use super::super::{Options, Output};
+use super::{Mode, Offset, Session, Start, exit, read_to_end, shell, soon};
 use crate::checkpoint::Checkpoint;
+use crate::keeper;
 use crate::tail::stored_bytes;
 
 /// A session that keeps little in memory and everything on disk.
@@ -14,7 +15,7 @@ async fn run(script: &str, directory: &TempDir) -> Session {
         directory: Some(directory.path().into()),
         ..Options::default()
     };
-    Session::spawn(shell(script), options).await.unwrap()
+    keeper::tests::run_with(shell(script), options).await.unwrap()
 }
 
 /// Numbers, as many at a time as the disk certainly keeps up with.
@@ -73,7 +74,7 @@ async fn every_byte_is_read_wherever_it_is() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_gone_is_said_to_be() {
-    let session = Session::spawn(
+    let session = keeper::tests::run_with(
         shell("seq 1 300000"),
         Options {
             scrollback_memory: 0,
@@ -121,7 +122,9 @@ async fn a_disk_that_takes_nothing_stops_nobody() {
         directory: Some(file.join("session")),
         ..Options::default()
     };
-    let session = Session::spawn(shell("seq 1 50000"), options).await.unwrap();
+    let session = keeper::tests::run_with(shell("seq 1 50000"), options)
+        .await
+        .unwrap();
     soon(session.settled()).await;
     let all = output(&session, 0, usize::MAX).await;
     assert!(all.bytes.ends_with(b"\n50000\r\n") && !all.truncated);

@@ -2,10 +2,9 @@
 
 use tempfile::TempDir;
 
-use super::super::{Ended, Event};
-use super::{
-    Mode, Offset, Options, Session, Size, Start, Update, exit, read_to_end, read_until, shell, soon,
-};
+use super::super::{Ended, Event, Options};
+use super::{Mode, Offset, Session, Size, Start, Update, exit, read_to_end, read_until, shell, soon};
+use crate::keeper;
 
 /// A session that ended and was settled, as another process would find it, and what it wrote.
 async fn stored(script: &str, directory: &TempDir) -> (Session, Vec<u8>) {
@@ -13,7 +12,7 @@ async fn stored(script: &str, directory: &TempDir) -> (Session, Vec<u8>) {
         directory: Some(directory.path().into()),
         ..Options::default()
     };
-    let session = Session::spawn(shell(script), options).await.unwrap();
+    let session = keeper::tests::run_with(shell(script), options).await.unwrap();
     let written = read_to_end(session.attach(Mode::Lossless, Start::Screen)).await;
     soon(session.settled()).await;
     let ended = Ended {
@@ -79,7 +78,7 @@ async fn a_recording_has_every_byte_and_size_with_its_time() {
         directory: Some(directory.path().into()),
         ..Options::default()
     };
-    let session = Session::spawn(shell("echo first; read a; seq 1 250000; read b"), options)
+    let session = keeper::tests::run_with(shell("echo first; read a; seq 1 250000; read b"), options)
         .await
         .unwrap();
     let mut attachment = session.attach(Mode::Lossless, Start::Screen);

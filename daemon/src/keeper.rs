@@ -1,0 +1,158 @@
+//! The daemon's keeper: found at the start where one runs, started with the first session elsewhere, and mourned when it dies.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use terminal::{Command, Held, Keeper, KeeperError, KeeperOptions, Options, SessionId, SpawnError};
+use tokio::sync::watch;
+
+use crate::paths::Paths;
+
+/// The way to the keeper; clones are the same.
+#[derive(Clone, Debug)]
+pub(crate) struct KeeperLink {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    options: KeeperOptions,
+    /// Locked while a keeper is looked for or started, so that there is one.
+    finding: tokio::sync::Mutex<()>,
+    state: Mutex<State>,
+    /// How many keepers died.
+    losses: watch::Sender<u64>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    keeper: Option<Arc<Keeper>>,
+    /// A keeper died, and what it held may still live.
+    is_mourning: bool,
+}
+
+impl KeeperLink {
+    /// The way to the keeper of this instance.
+    pub(crate) fn new(paths: &Paths, instance: &str, cgroups: bool) -> Self {
+        let mut arguments = vec!["keep".into(), format!("transom-{instance}").into()];
+        if !cgroups {
+            arguments.push("--no-cgroups".into());
+        }
+        Self::with(KeeperOptions {
+            socket: paths.keeper(),
+            // The very file that this process executes, also when another is at its path by now.
+            program: "/proc/self/exe".into(),
+            arguments,
+        })
+    }
+
+    pub(crate) fn with(options: KeeperOptions) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                options,
+                finding: tokio::sync::Mutex::default(),
+                state: Mutex::default(),
+                losses: watch::Sender::new(0),
+            }),
+        }
+    }
+
+    /// Connects to a keeper that runs, and takes over all that it holds; nothing where none runs.
+    ///
+    /// # Errors
+    /// When one runs and does not serve this daemon.
+    pub(crate) async fn adopt_all(&self) -> Result<Vec<Held>, KeeperError> {
+        let _finding = self.shared.finding.lock().await;
+        let Some(keeper) = Keeper::connect(&self.shared.options.socket).await? else {
+            return Ok(Vec::new());
+        };
+        let keeper = self.begin(keeper);
+        let mut held = Vec::new();
+        for listed in keeper.list().await? {
+            if listed.is_forgotten {
+                continue;
+            }
+            match keeper.adopt(listed.id).await {
+                Ok(session) => held.push(session),
+                Err(error) => {
+                    tracing::error!(session = %listed.id, %error, "a session could not be taken over")
+                }
+            }
+        }
+        Ok(held)
+    }
+
+    /// Starts a program, and a keeper if there is none.
+    ///
+    /// # Errors
+    /// [`SpawnError`], with nothing started.
+    pub(crate) async fn spawn(
+        &self,
+        id: SessionId,
+        command: Command,
+        options: Options,
+    ) -> Result<terminal::Session, SpawnError> {
+        let keeper = self.keeper().await.map_err(|error| SpawnError::System {
+            what: "start the keeper of terminals",
+            source: std::io::Error::other(error),
+        })?;
+        terminal::Session::spawn(&keeper, id, command, options).await
+    }
+
+    /// Lets the keeper drop what it holds of a session, whose record is complete or wanted no more.
+    pub(crate) async fn forget(&self, id: SessionId) {
+        let keeper = self.state().keeper.clone();
+        if let Some(keeper) = keeper
+            && let Err(error) = keeper.forget(id).await
+        {
+            tracing::debug!(session = %id, %error, "the keeper did not forget a session");
+        }
+    }
+
+    /// Tells when a keeper dies. Whoever is told ends what it held, and says [`mourned`](Self::mourned) then.
+    pub(crate) fn losses(&self) -> watch::Receiver<u64> {
+        self.shared.losses.subscribe()
+    }
+
+    /// All that the dead keeper held is gone.
+    pub(crate) fn mourned(&self) {
+        self.state().is_mourning = false;
+        self.shared.losses.send_modify(|_| ());
+    }
+
+    async fn keeper(&self) -> Result<Arc<Keeper>, KeeperError> {
+        let _finding = self.shared.finding.lock().await;
+        // The sender lives in `shared`.
+        let _ = self.losses().wait_for(|_| !self.state().is_mourning).await;
+        let current = self.state().keeper.clone().filter(|keeper| !keeper.is_lost());
+        match current {
+            Some(keeper) => Ok(keeper),
+            None => Ok(self.begin(Keeper::connect_or_start(&self.shared.options).await?)),
+        }
+    }
+
+    fn begin(&self, keeper: Keeper) -> Arc<Keeper> {
+        let keeper = Arc::new(keeper);
+        self.state().keeper = Some(Arc::clone(&keeper));
+        let (link, lost) = (self.clone(), keeper.lost());
+        tracing::info!(process = keeper.process_id(), "connected to the keeper");
+        tokio::spawn(async move {
+            lost.await;
+            link.lose();
+        });
+        keeper
+    }
+
+    fn lose(&self) {
+        tracing::error!("the keeper is gone: its sessions are ended");
+        {
+            let mut state = self.state();
+            state.is_mourning = true;
+            state.keeper = None;
+        }
+        self.shared.losses.send_modify(|losses| *losses += 1);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,108 @@
+//! The keeper: the small process that holds every session's PTY and journal, so that no end of a daemon ends a session.
+//!
+//! `transom keep` is [`keep`]: one thread, no runtime, one loop over poll(2). It is started by the daemon with the first session
+//! and serves one daemon at a time over a socket of its own; while none is connected, it reads the terminals into the journals.
+//! For each session it forks a reaper, which starts the program and holds everything that descends from it. [`Keeper`] is the
+//! daemon's end of the socket.
+//!
+//! **Signals.** The keeper has no terminal: SIGHUP, SIGINT and SIGQUIT are ignored. SIGTERM ends it at once and, as each reaper
+//! then kills what it holds, every session: that is what somebody wants who ends it by name. A reaper ignores all of them.
+
+pub(crate) mod cgroup;
+mod client;
+mod daemon;
+mod kept;
+mod message;
+mod packet;
+mod plan;
+mod reaper;
+mod serve;
+mod start;
+mod system;
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::net::SocketType;
+use rustix::net::sockopt::{socket_acceptconn, socket_type};
+use rustix::process::DumpableBehavior;
+
+pub use client::{Held, Keeper, KeeperError, Listed, Listing, Origin};
+pub use start::KeeperOptions;
+
+use cgroup::Cgroups;
+use message::Versions;
+use serve::Service;
+use system::Forked;
+
+/// Runs the keeper, to its end: of this process, which must have begun with this and have no other thread. Standard input is the
+/// socket that it serves. `arguments` are those behind `keep`: a name, by which it is known in the list of processes and after which the
+/// directory of the sessions' cgroups is called, and `--no-cgroups` where there shall be none.
+pub fn keep(arguments: impl IntoIterator<Item = OsString>) -> ! {
+    keep_as(Versions::OURS, arguments)
+}
+
+fn keep_as(versions: Versions, arguments: impl IntoIterator<Item = OsString>) -> ! {
+    let code = match begin(versions, arguments) {
+        Ok(Some(service)) => service.run().map_or(1, |()| 0),
+        Ok(None) => 0,
+        Err(error) => {
+            eprintln!("the keeper is started by the daemon, and by nobody else: {error}");
+            64
+        }
+    };
+    std::process::exit(code)
+}
+
+/// Leaves whoever started it; none in the process that was only started for that.
+fn begin(versions: Versions, arguments: impl IntoIterator<Item = OsString>) -> io::Result<Option<Service>> {
+    let listener = listener()?;
+    let name = cgroup_name(arguments)?;
+    // Output of sessions passes through: nobody's to read, nor a core file's.
+    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
+    rustix::process::setsid().ok();
+    if let Forked::Parent(_) = system::fork()? {
+        return Ok(None);
+    }
+    rustix::process::chdir("/")?;
+    let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
+    rustix::stdio::dup2_stdin(&null)?;
+    rustix::stdio::dup2_stdout(&null)?;
+    rustix::stdio::dup2_stderr(&null)?;
+    drop(null);
+    system::close_all_but(&[&listener])?;
+    rustix::thread::set_name(c"transom-keeper")?;
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+    system::ignore(&[libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGPIPE]);
+    let cgroups = name.and_then(|name| Cgroups::make(&name));
+    Service::new(listener, versions, cgroups).map(Some)
+}
+
+/// Standard input, if it is what the daemon makes it.
+fn listener() -> io::Result<OwnedFd> {
+    let stdin = rustix::stdio::stdin();
+    let is_ours = socket_type(stdin)? == SocketType::SEQPACKET && socket_acceptconn(stdin)?;
+    if !is_ours {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let listener = stdin.as_fd().try_clone_to_owned()?;
+    let flags = rustix::fs::fcntl_getfl(&listener)?;
+    rustix::fs::fcntl_setfl(&listener, flags | OFlags::NONBLOCK)?;
+    Ok(listener)
+}
+
+/// The name for the sessions' cgroups; none where there are to be none.
+fn cgroup_name(arguments: impl IntoIterator<Item = OsString>) -> io::Result<Option<String>> {
+    let mut arguments = arguments.into_iter();
+    let name = arguments.next().and_then(|name| name.into_string().ok());
+    match (name, arguments.next(), arguments.next()) {
+        (Some(name), None, None) => Ok(Some(name)),
+        (Some(_), Some(flag), None) if flag == "--no-cgroups" => Ok(None),
+        _ => Err(io::ErrorKind::InvalidInput.into()),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

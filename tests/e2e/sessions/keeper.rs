@@ -1,0 +1,95 @@
+//! Sessions outlive the daemon, and end with their keeper.
+
+use harness::{DaemonOptions, TestDaemon, until};
+use protocol::{attach::Mode, sessions::SessionState};
+use rustix::process::{Pid, Signal, kill_process};
+
+#[tokio::test]
+async fn a_program_goes_on_when_the_daemon_is_killed_and_its_output_has_no_gap() {
+    let mut daemon = TestDaemon::start().await;
+    let script = "seq 1 500; read line; seq 501 1000; read line; exit 7";
+    let session = daemon.owner().shell(script).await;
+    daemon
+        .owner()
+        .attach(&session.id, Mode::View, "0")
+        .await
+        .until("\n500\r\n")
+        .await;
+    let programs = daemon.programs();
+    daemon.kill_and_restart().await;
+    assert_eq!(daemon.programs(), programs);
+    let mut attached = daemon.owner().attach(&session.id, Mode::Write, "0").await;
+    attached.send_input(b"\n").await;
+    attached.until("\n1000\r\n").await;
+    attached.send_input(b"\n").await;
+    assert_eq!(attached.until_exit().await.code, Some(7));
+    let text = attached.text();
+    let numbers = text
+        .split_ascii_whitespace()
+        .filter_map(|word| word.parse::<u32>().ok());
+    assert_eq!(numbers.collect::<Vec<_>>(), (1..=1000).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn a_program_that_ends_while_no_daemon_runs_leaves_its_code() {
+    let mut daemon = TestDaemon::start().await;
+    let gate = daemon.folder().join("gate");
+    let script = format!(
+        "mkfifo {0}; echo first; read line <{0}; echo last; exit 5",
+        gate.display()
+    );
+    let session = daemon.owner().shell(&script).await;
+    daemon
+        .owner()
+        .attach(&session.id, Mode::View, "0")
+        .await
+        .until("first")
+        .await;
+    daemon.signal(Signal::TERM);
+    assert!(daemon.ended().await.success());
+    // Opening it waits for the program, which reads.
+    std::fs::write(&gate, "\n").unwrap();
+    until("the program's end", || async {
+        daemon.programs().is_empty().then_some(())
+    })
+    .await;
+    daemon.start_again().await;
+    let ended = daemon.owner().ended(&session.id).await;
+    assert_eq!(ended.exit.unwrap().code, Some(5));
+    assert_eq!(ended.last_line, "last");
+}
+
+#[tokio::test]
+async fn when_the_keeper_is_killed_its_sessions_are_lost_and_new_ones_have_another() {
+    for arguments in [vec![], vec!["--no-cgroups".to_owned()]] {
+        let options = DaemonOptions {
+            arguments,
+            ..DaemonOptions::default()
+        };
+        let daemon = TestDaemon::start_with(options).await;
+        let session = daemon.owner().shell("setsid -f sleep 600; sleep 600").await;
+        until("both programs", || async {
+            (daemon.programs().len() >= 2).then_some(())
+        })
+        .await;
+        let programs = daemon.programs();
+        let keeper = daemon.keeper().unwrap();
+        kill_process(Pid::from_raw(keeper.cast_signed()).unwrap(), Signal::KILL).unwrap();
+        until("the session to be lost", || async {
+            let session = daemon.owner().get(&format!("/v1/sessions/{}", session.id)).await;
+            // While what the keeper held is ended, nobody is the owner.
+            let lost = session.status == 200
+                && session.ok::<protocol::sessions::Session>().state == SessionState::Lost;
+            lost.then_some(())
+        })
+        .await;
+        for program in programs {
+            assert!(
+                !std::path::Path::new(&format!("/proc/{program}")).exists(),
+                "{program} lives"
+            );
+        }
+        let again = daemon.owner().shell("exit 3").await;
+        assert_eq!(daemon.owner().ended(&again.id).await.exit.unwrap().code, Some(3));
+    }
+}
