@@ -128,8 +128,9 @@ impl Logs {
     }
 
     async fn ask(&self) -> Result<Output, Failure> {
+        // From the first byte on, where nothing else is said: the answer begins with the oldest that is kept.
         let query = OutputQuery {
-            from: self.next,
+            from: Some(self.next.unwrap_or_default()),
             limit: None,
         };
         let path = format!("/sessions/{}/output", self.session.id);
