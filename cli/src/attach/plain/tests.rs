@@ -2,10 +2,10 @@ use std::{path::PathBuf, time::Duration};
 
 use futures_util::{SinkExt, StreamExt};
 use protocol::{
-    attach::{CLOSE_RESTARTING, CLOSE_REVOKED, ClientMessage, Hello, Mode, ServerMessage},
+    attach::{CLOSE_RESTARTING, CLOSE_REVOKED, Hello, Mode, ServerMessage},
     sessions::{Exit, Size},
 };
-use tokio::{net::UnixListener, task::JoinHandle};
+use tokio::net::UnixListener;
 use tokio_tungstenite::{
     accept_async,
     tungstenite::{Message, protocol::CloseFrame},
@@ -19,11 +19,10 @@ use crate::{
     failure::Failure,
 };
 
-/// A daemon that sends what it is told to, then closes with a code; it gives back what it was sent.
+/// A daemon that sends what it is told to, then closes with a code.
 struct Daemon {
     _folder: tempfile::TempDir,
     socket: PathBuf,
-    heard: JoinHandle<Vec<ClientMessage>>,
 }
 
 impl Daemon {
@@ -31,7 +30,7 @@ impl Daemon {
         let folder = tempfile::tempdir().unwrap();
         let socket = folder.path().join("transom.sock");
         let listener = UnixListener::bind(&socket).unwrap();
-        let heard = tokio::spawn(async move {
+        tokio::spawn(async move {
             let (stream, _) = listener.accept().await.unwrap();
             let mut socket = accept_async(stream).await.unwrap();
             let hello = ServerMessage::Hello(hello());
@@ -48,18 +47,11 @@ impl Daemon {
                 }))
                 .await
                 .ok();
-            let mut heard = Vec::new();
-            while let Some(Ok(message)) = socket.next().await {
-                if let Message::Binary(bytes) = message {
-                    heard.push(ClientMessage::decode(&bytes).unwrap());
-                }
-            }
-            heard
+            while socket.next().await.is_some_and(|message| message.is_ok()) {}
         });
         Self {
             _folder: folder,
             socket,
-            heard,
         }
     }
 
@@ -123,7 +115,7 @@ async fn failure(messages: Vec<ServerMessage>, code: u16) -> (u8, String) {
 }
 
 #[tokio::test]
-async fn every_byte_is_written_and_acknowledged_and_the_programs_end_told() {
+async fn every_byte_is_written_and_the_programs_end_told() {
     let messages = vec![
         output(0, b"a\x1b[6n"),
         output(5, b"\xff\0"),
@@ -135,8 +127,6 @@ async fn every_byte_is_written_and_acknowledged_and_the_programs_end_told() {
         (end.unwrap(), written),
         (End::Exited(exit()), b"a\x1b[6n\xff\0".to_vec())
     );
-    let acks = daemon.heard.await.unwrap();
-    assert_eq!(acks.last(), Some(&ClientMessage::Ack { offset: 7 }));
 }
 
 #[tokio::test]
