@@ -14,6 +14,7 @@ use std::{
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
+use tempfile::TempDir;
 
 use crate::client::{Client, Wire};
 
@@ -53,19 +54,28 @@ pub(crate) struct Floor {
     child: Child,
     lines: BufReader<ChildStdout>,
     ready: Ready,
+    /// Its files: it is killed, and puts nothing away.
+    _folder: TempDir,
 }
 
 impl Floor {
     /// Starts it with these programs, and waits until it is ready.
     pub(crate) fn start(kind: FloorKind, programs: &[Vec<String>]) -> Result<Self> {
         let kind = kind.to_possible_value().context("each kind has a name")?;
+        let folder = tempfile::Builder::new().prefix("floor").tempdir()?;
         let mut child = Command::new(std::env::current_exe()?)
             .args(["floor", kind.get_name(), &serde_json::to_string(programs)?])
+            .env("TMPDIR", folder.path())
             .stdout(Stdio::piped())
             .spawn()?;
         let mut lines = BufReader::new(child.stdout.take().context("stdout is piped")?);
         let ready = serde_json::from_str(&line(&mut lines)?)?;
-        Ok(Self { child, lines, ready })
+        Ok(Self {
+            child,
+            lines,
+            ready,
+            _folder: folder,
+        })
     }
 
     pub(crate) fn pid(&self) -> u32 {
