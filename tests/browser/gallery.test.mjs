@@ -92,21 +92,32 @@ async function drawSessions(s, look, draw) {
   await device.page.getByRole("button", { name: "Readable size" }).click();
   await draw(device, "terminal-readable");
   await device.page.getByRole("button", { name: "Fit all columns" }).click();
+  await device.page.getByRole("button", { name: "Actions" }).click();
+  await draw(device, "terminal-actions");
+  await device.page.getByRole("button", { name: "Stop program" }).click();
+  await device.page.getByRole("dialog").waitFor();
+  await draw(device, "terminal-stop");
+  await device.page.getByRole("button", { name: "Cancel" }).click();
 
   const viewer = await s.open(look);
   await pairByOffer(viewer, s.daemon, "viewer", "A viewer");
   await viewer.row("build").click();
   await (await Terminal.ready(viewer.page)).atPrompt();
   await draw(viewer, "terminal-viewer");
+  await viewer.page.getByRole("button", { name: "1 other is here" }).click();
+  await draw(viewer, "terminal-presence");
   await viewer.page.close();
 
   s.tunnel.cut();
   await device.connection("reconnecting").waitFor();
+  await terminal.page.getByRole("textbox", { name: "Terminal", exact: true }).focus();
+  await device.page.keyboard.type("ls -l");
+  await device.page.getByText("5 keys wait").waitFor();
   await draw(device, "terminal-reconnecting");
   s.tunnel.mend();
   await device.connection("live").waitFor();
   const owner = await Attachment.ofOwner(s.daemon, building.id, "mode=write&from=screen");
-  owner.type(1, "exit 3\r");
+  owner.type(1, "\u0015exit 3\r");
   await device.page.getByText("exit code 3").waitFor();
   await draw(device, "terminal-exited");
   await device.page.getByRole("link", { name: "Sessions" }).click();

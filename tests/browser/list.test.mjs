@@ -31,6 +31,25 @@ scenario("a page says how the program ended", async (s) => {
   assert.equal(await device.page.getByLabel("Type a line").count(), 0);
 });
 
+scenario("a session is stopped, deleted and restored from the page", async (s) => {
+  const session = await s.daemon.session("unwanted", "echo was-here; read line");
+  const { device: phone, terminal } = await s.watching("unwanted");
+  await terminal.shows("was-here");
+  await phone.page.getByRole("button", { name: "Actions" }).tap();
+  await phone.page.getByRole("button", { name: "Stop program" }).tap();
+  await phone.page.getByRole("dialog").getByRole("button", { name: "Stop" }).tap();
+  await phone.page.getByText("The program was ended by signal").waitFor();
+  await phone.page.getByRole("button", { name: "Actions" }).tap();
+  await phone.page.getByRole("button", { name: "Delete session" }).tap();
+  await phone.page.getByRole("dialog").getByRole("button", { name: "Delete" }).tap();
+  await phone.page.getByText("“unwanted” is deleted").waitFor();
+  await phone.row("unwanted").waitFor({ state: "detached" });
+  assert.equal((await s.daemon.api("GET", "/v1/sessions")).length, 0);
+  await phone.page.getByRole("button", { name: "Restore" }).tap();
+  await phone.row("unwanted").getByText("was-here").waitFor();
+  assert.equal((await s.daemon.api("GET", "/v1/sessions"))[0].id, session.id);
+});
+
 scenario("a daemon that is killed and comes back is shown as it is", async (s) => {
   await s.daemon.session("lost-with-it", shellAfter(""));
   const home = await s.paired({ label: "At the list" });

@@ -16,6 +16,15 @@ scenario("a viewer sees what a writer sees, and has nothing to type with", async
   assert.ok(await viewer.device.page.getByText("View only").isVisible());
   assert.equal(await viewer.device.page.getByLabel("Type a line").count(), 0);
   assert.equal(await viewer.device.page.getByRole("toolbar").count(), 0);
+  await viewer.device.page.getByRole("button", { name: "1 other is here" }).click();
+  await viewer.device.page.getByText("Writer").waitFor();
+  await viewer.device.page.keyboard.press("Escape");
+  await viewer.device.page.getByRole("button", { name: "Actions" }).click();
+  await viewer.device.page.getByRole("button", { name: "Download recording" }).waitFor();
+  for (const action of ["Fit session", "Stop program", "Delete session"]) {
+    assert.equal(await viewer.device.page.getByRole("button", { name: action }).count(), 0);
+  }
+  await viewer.device.page.keyboard.press("Escape");
   await viewer.terminal.type("echo typed-by-the-viewer");
   await writer.terminal.compose("echo typed-by-the-writer");
   await viewer.terminal.shows(/^typed-by-the-writer$/);

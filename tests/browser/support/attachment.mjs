@@ -9,6 +9,8 @@ export class Attachment {
   hello = null;
   /** @type {{ columns: number, rows: number } | null} */
   size = null;
+  /** What the daemon said last of who holds the size. @type {any} */
+  claim = null;
   /** @type {(() => void)[]} */
   #waiting = [];
   #decoder = new TextDecoder();
@@ -65,6 +67,11 @@ export class Attachment {
     this.socket.send(message);
   }
 
+  /** "Fit to this screen". */
+  takeClaim() {
+    this.socket.send(Uint8Array.of(0x13));
+  }
+
   /** Resolves once the daemon has read everything sent so far: it answers a ping after what came before it. */
   async settled() {
     this.socket.ping();
@@ -93,6 +100,7 @@ export class Attachment {
     if (kind === 0x01) this.#draw(message.readBigUInt64BE(1), message.subarray(9));
     if (kind === 0x02) this.output += this.#decoder.decode(message.subarray(13), { stream: true });
     if (kind === 0x02 || kind === 0x03) this.size = { columns: message.readUInt16BE(9), rows: message.readUInt16BE(11) };
+    if (kind === 0x03) this.claim = JSON.parse(message.toString("utf8", 13));
     for (const wake of this.#waiting.splice(0)) wake();
   }
 

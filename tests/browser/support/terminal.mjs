@@ -3,7 +3,9 @@ export class Terminal {
   /** @param {import("playwright-core").Page} page */
   constructor(page) {
     this.page = page;
-    this.rows = page.locator(".xterm-rows > div");
+    this.rows = page.locator(".host > .xterm .xterm-rows > div");
+    /** Lines that stand still over the live ones, once somebody scrolled up. */
+    this.back = page.locator(".pane .xterm-rows > div");
   }
 
   /** Once the page shows a session live. @param {import("playwright-core").Page} page */
@@ -20,6 +22,28 @@ export class Terminal {
   /** The rows as text, without blanks at their ends. */
   text() {
     return this.page.evaluate(rowsOnce, null);
+  }
+
+  /** The rows that stand still, as text. */
+  backText() {
+    return this.back.evaluateAll((rows) => rows.map((row) => (row.textContent ?? "").replaceAll("\u00a0", " ").trimEnd()));
+  }
+
+  /** Turns the wheel over the terminal, up where negative. @param {number} pixels */
+  async wheel(pixels) {
+    const box = await this.page.locator(".host").boundingBox();
+    if (!box) throw new Error("there is no terminal");
+    await this.page.mouse.move(box.x + box.width / 2, box.y + Math.min(box.height, 300) / 2);
+    await this.page.mouse.wheel(0, pixels);
+  }
+
+  /** Pastes a text as a keyboard shortcut does. @param {string} text */
+  async paste(text) {
+    await this.page.getByRole("textbox", { name: "Terminal", exact: true }).evaluate((field, pasted) => {
+      const clipboardData = new DataTransfer();
+      clipboardData.setData("text/plain", pasted);
+      field.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+    }, text);
   }
 
   /** The rows, once the last of them that is not blank is the shell's bare prompt: all that was printed is drawn. */
@@ -48,7 +72,7 @@ export class Terminal {
 
   /** Types as a hardware keyboard does, and presses Enter. @param {string} text */
   async type(text) {
-    await this.page.getByRole("textbox", { name: "Terminal" }).focus();
+    await this.page.getByRole("textbox", { name: "Terminal", exact: true }).focus();
     await this.page.keyboard.type(text);
     await this.page.keyboard.press("Enter");
   }
@@ -67,7 +91,7 @@ export class Terminal {
  */
 async function rowsOnce(wanted) {
   for (;;) {
-    const drawn = [...document.querySelectorAll(".xterm-rows > div")];
+    const drawn = [...document.querySelectorAll(".host > .xterm .xterm-rows > div")];
     const rows = drawn.map((row) => (row.textContent ?? "").replaceAll("\u00a0", " ").trimEnd());
     const isLast = wanted?.lastIs === undefined || rows.findLast((row) => row !== "") === wanted.lastIs;
     const isAll = wanted?.are === undefined || rows.join("\n") === wanted.are.join("\n");

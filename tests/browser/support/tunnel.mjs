@@ -10,6 +10,7 @@ export class Tunnel {
   /** @type {Set<import("node:net").Socket>} */
   #sockets = new Set();
   #isCut = false;
+  #toRefuse = 0;
   #port = 0;
 
   /** @param {() => number} target the port that it leads to */
@@ -33,6 +34,16 @@ export class Tunnel {
   /** Resets every connection, and each new one, until it is mended. */
   cut() {
     this.#isCut = true;
+    this.snap();
+  }
+
+  /** Resets so many new connections. @param {number} count */
+  refuseNext(count) {
+    this.#toRefuse = count;
+  }
+
+  /** Resets every connection once; new ones are taken. */
+  snap() {
     for (const socket of this.#sockets) socket.resetAndDestroy();
   }
 
@@ -47,7 +58,8 @@ export class Tunnel {
 
   /** @param {import("node:net").Socket} near */
   #accept(near) {
-    if (this.#isCut) {
+    if (this.#isCut || this.#toRefuse > 0) {
+      this.#toRefuse = Math.max(0, this.#toRefuse - 1);
       near.resetAndDestroy();
       return;
     }
