@@ -19,7 +19,7 @@ scenario("scrolling up reads earlier lines, each once, while the program prints 
   assert.deepEqual(numbers(await terminal.backText()), seen, "the lines stand still");
 
   while ((seen[0] ?? 0) > 1) {
-    await terminal.wheel(-1500);
+    await device.page.keyboard.press("Shift+PageUp");
     await frame(terminal);
     seen = numbers(await terminal.backText());
     assertConsecutive(seen);
@@ -30,15 +30,15 @@ scenario("scrolling up reads earlier lines, each once, while the program prints 
 });
 
 scenario("scrolling down again leads to the live screen without a gap", async (s) => {
-  await s.daemon.session("counter", COUNTER);
+  await s.daemon.session("counter", SLOW_COUNTER);
   const { device, terminal } = await s.watching("counter", { profile: DESKTOP });
-  await reaches(terminal, 400);
-  await terminal.wheel(-700);
+  await reaches(terminal, 110);
+  for (let pages = 0; pages < 3; pages += 1) await device.page.keyboard.press("Shift+PageUp");
   await terminal.back.first().waitFor();
-  await reaches(terminal, 900);
+  await reaches(terminal, 200);
   for (let rows = await terminal.backText(); rows.length > 0; rows = await terminal.backText()) {
     assertConsecutive(numbers(rows));
-    await terminal.wheel(300);
+    await device.page.keyboard.press("Shift+PageDown");
     await frame(terminal);
   }
   await device.page.getByRole("button", { name: "Back to live" }).waitFor({ state: "detached" });
@@ -94,3 +94,5 @@ function screensAsked(device) {
 
 /** Prints 1, 2, 3 and so on, two hundred a second. */
 const COUNTER = "exec bash -c 'while :; do echo $((++i)); read -t 0.005; done'";
+/** The same, slowly enough to be caught up with a page at a time. */
+const SLOW_COUNTER = COUNTER.replace("0.005", "0.05");
