@@ -205,11 +205,13 @@ impl Attachment {
                 }
             }
             (_, Start::Offset(offset))
-                if (journal.start()..=journal.end()).contains(&offset)
-                    && journal.end().since(offset) <= MAX_MISSED =>
+                if offset <= journal.end() && journal.end().since(offset) <= MAX_MISSED =>
             {
                 self.cursor = offset;
-                self.next_size = journal.first_size_from(offset);
+                // What the journal has no more may be on disk, with sizes that are not counted here.
+                if offset >= journal.start() {
+                    self.next_size = journal.first_size_from(offset);
+                }
             }
             _ => self.due = Due::Snapshot { sizes: 0 },
         }
@@ -299,15 +301,12 @@ impl Attachment {
             Read::Nothing => Step::WaitForOutput {
                 until: held.filter(|_| limit == 0).map(|(_, until)| until),
             },
-            Read::Trimmed { .. } if self.mode == Mode::Lossless => Step::WaitForRecords { limit },
-            Read::Trimmed { .. } => {
-                self.due = Due::Snapshot { sizes: 0 };
-                Step::Again
-            }
+            // A viewer that is far behind does not come here: it gets a snapshot.
+            Read::Trimmed { .. } => Step::WaitForRecords { limit },
         }
     }
 
-    /// What a lossless attachment is told of records that the journal has no more.
+    /// What an attachment is told of records that the journal has no more.
     fn take(&mut self, records: Records) -> Option<Update> {
         match records {
             Records::Output(bytes) => {
@@ -318,9 +317,16 @@ impl Attachment {
             }
             Records::Size { number, size, offset } => {
                 self.next_size = number + 1;
+                if self.mode != Mode::Lossless {
+                    self.due = Due::Snapshot { sizes: number + 1 };
+                }
                 Some(Update::Size { offset, size })
             }
             Records::Nothing => None,
+            Records::Gone { .. } if self.mode != Mode::Lossless => {
+                self.due = Due::Snapshot { sizes: 0 };
+                None
+            }
             Records::Gone { to } => {
                 let from = std::mem::replace(&mut self.cursor, to);
                 self.acks.place(to);
