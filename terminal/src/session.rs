@@ -34,6 +34,7 @@ mod writer;
 use rebuild::Rebuild;
 use store::Store;
 
+pub use look::QUIET_MS;
 pub use recording::{Event, Recorded, Recording};
 pub use store::Output;
 pub(crate) use store::Records;
@@ -344,6 +345,8 @@ pub(crate) struct Shared {
     brackets: Mutex<Brackets>,
     /// What the program said about itself, with the session's time, not yet taken.
     signals: Mutex<Vec<(u64, Signal)>>,
+    /// The last stretch of output, by the session's time.
+    burst: Mutex<Option<(u64, u64)>>,
     /// None of a session that was read from the disk.
     tree: Option<Tree>,
     store: Option<Store>,
@@ -396,6 +399,7 @@ impl Shared {
             interrupts: Mutex::default(),
             brackets: Mutex::default(),
             signals: Mutex::default(),
+            burst: Mutex::default(),
             tree,
             store,
             rebuild,

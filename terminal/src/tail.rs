@@ -165,7 +165,6 @@ impl Tail {
     }
 
     /// The oldest offset here and the one behind the newest; none where nothing is. Blocks.
-    #[cfg(test)]
     pub(crate) fn bounds(&self) -> io::Result<Option<(Offset, Offset)>> {
         let mut files = self.listed()?;
         files.segments.back_mut().map(Segment::scan).transpose()?;
@@ -180,6 +179,15 @@ impl Tail {
         }
         Ok(files)
     }
+}
+
+/// The offset behind the newest output that a session's directory holds; none where it holds none. Blocks.
+///
+/// # Errors
+/// When the directory cannot be read.
+pub fn stored_end(directory: &Path) -> io::Result<Option<Offset>> {
+    let tail = Tail::new(directory.to_owned(), u64::MAX);
+    Ok(tail.bounds()?.map(|(_, end)| end))
 }
 
 /// Bytes that a session's directory holds of its output and its screen.

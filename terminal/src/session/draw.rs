@@ -141,6 +141,9 @@ impl Drawing {
             |screen| screen.feed(bytes),
             |drawn| drawn.seen = seen,
         );
+        if self.shared.is_rebuilt() {
+            look::wrote(&self.shared);
+        }
         if seen == self.shared.rebuild.answered {
             // What was answered inside of a synchronized update was shown then, though the update had not ended.
             release(&self.shared);

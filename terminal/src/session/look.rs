@@ -22,6 +22,19 @@ impl Session {
             .await;
     }
 
+    /// The last stretch of output: when it began and when its last bytes came, in milliseconds since the session began. A
+    /// stretch ends with a silence of [`QUIET_MS`]. None if there was no output since this process has the session.
+    #[must_use]
+    pub fn burst(&self) -> Option<(u64, u64)> {
+        *lock(&self.shared.burst)
+    }
+
+    /// Milliseconds since the session began.
+    #[must_use]
+    pub fn time_ms(&self) -> u64 {
+        self.shared.time_ms()
+    }
+
     /// What the program said about itself since the last call, each with the milliseconds from the session's beginning to
     /// when the screen saw it. The oldest are forgotten when they are many.
     #[must_use]
@@ -41,6 +54,20 @@ pub(super) fn keep(shared: &Shared, signals: Vec<Signal>) {
     let surplus = kept.len().saturating_sub(MAX_SIGNALS);
     kept.drain(..surplus);
 }
+
+/// Notes that output was drawn just now.
+pub(super) fn wrote(shared: &Shared) {
+    let now = shared.time_ms();
+    let mut burst = lock(&shared.burst);
+    *burst = match *burst {
+        Some((since, last)) if now.saturating_sub(last) < QUIET_MS => Some((since, now)),
+        _ => Some((now, now)),
+    };
+}
+
+/// A silence of so many milliseconds is no pause of a program that works: spinners turn and progress is told several times a
+/// second, compilers are silent for a second or two.
+pub const QUIET_MS: u64 = 3_000;
 
 /// Signals that wait for whoever takes them.
 const MAX_SIGNALS: usize = 64;
