@@ -37,6 +37,10 @@ pub struct Config {
     pub max_sessions: usize,
     /// `sessions.scrollback_memory`: bytes of output kept for each session.
     pub scrollback_memory: usize,
+    /// `sessions.scrollback_disk`: bytes of output kept on disk for each session.
+    pub scrollback_disk: u64,
+    /// `sessions.disk`: bytes on disk for all sessions.
+    pub disk: u64,
     /// `sessions.default_size`: columns and rows.
     pub default_size: (u16, u16),
 }
@@ -122,6 +126,8 @@ impl Config {
             idle_expiry: layers.parse("pairing.idle_expiry", values::duration)?,
             max_sessions: layers.parse("sessions.max", values::count)?,
             scrollback_memory: layers.parse("sessions.scrollback_memory", values::scrollback)?,
+            scrollback_disk: layers.parse("sessions.scrollback_disk", values::scrollback_disk)?,
+            disk: layers.parse("sessions.disk", values::disk)?,
             default_size: layers.parse("sessions.default_size", values::size)?,
         };
         let any = layers.parse("listen.dangerous_allow_any_interface", values::flag)?;

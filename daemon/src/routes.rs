@@ -55,6 +55,12 @@ pub fn routes() -> Routes<App> {
             Some("id"),
             sessions::screen,
         )
+        .route::<View, _, _>(
+            Method::GET,
+            "/v1/sessions/{id}/recording",
+            Some("id"),
+            sessions::recording,
+        )
         .route::<View, _, _>(Method::GET, "/v1/sessions/{id}/wait", Some("id"), sessions::wait)
         .websocket::<View, AttachQuery, _, _>("/v1/sessions/{id}/attach", Some("id"), attach)
         .route::<View, _, _>(Method::GET, "/v1/events", None, events::events)

@@ -1,13 +1,16 @@
 //! The sessions of this daemon: who may see and do what with them is said by permits alone.
 
 mod adopt;
+mod attention;
 mod bounds;
 mod change;
 mod claim;
 mod create;
+mod disk;
 mod error;
 mod handle;
 mod input;
+mod keep;
 mod keys;
 mod look;
 mod name;
@@ -15,7 +18,9 @@ mod paste;
 mod presence;
 mod publish;
 mod record;
+mod recording;
 mod remove;
+mod saved;
 mod typed;
 mod wait;
 
@@ -26,10 +31,11 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use pairing::{DeviceId, Permit, ResourceId, View};
+use pairing::{DeviceId, Permit, View};
 use protocol::{events::Event, sessions::Session};
 use server::store::Store;
 use terminal::{DescriptorLimit, Size};
+use tokio::sync::Notify;
 
 pub(crate) use claim::{Claim, Claimant, Holder, NewClaimant};
 pub(crate) use error::SessionError;
@@ -47,6 +53,12 @@ pub(crate) struct Settings {
     pub max: usize,
     /// Bytes of output kept for each.
     pub scrollback_memory: usize,
+    /// Bytes of output kept for each on disk.
+    pub scrollback_disk: u64,
+    /// Bytes on disk for all of them.
+    pub disk: u64,
+    /// Where they are kept, each in a folder of its own.
+    pub folder: PathBuf,
     /// The size of a session whose creator names none.
     pub default_size: Size,
     /// The daemon's own environment, for those who bring none.
@@ -71,6 +83,8 @@ struct Shared {
     store: Store,
     keeper: KeeperLink,
     table: Mutex<Table>,
+    /// Wakes who forgets sessions, when there may be more to forget.
+    tidying: Arc<Notify>,
 }
 
 /// Who is there, by id and by name.
@@ -80,6 +94,8 @@ struct Table {
     records: Vec<Arc<Record>>,
     /// Names of sessions that are being created.
     reserved: HashSet<String>,
+    /// Ids of sessions whose file on disk is not of a shape that we know: it stays as it is.
+    unsaved: HashSet<String>,
 }
 
 impl Table {
@@ -99,6 +115,7 @@ impl Sessions {
                 store,
                 keeper,
                 table: Mutex::default(),
+                tidying: Arc::default(),
             }),
         }
     }
@@ -161,37 +178,11 @@ impl Sessions {
         let stops = records
             .iter()
             .filter(|record| record.is_running())
-            .map(|record| record.engine.stop());
+            .filter_map(|record| Some(record.live()?.stop()));
         futures_util::future::join_all(stops).await;
         for record in &records {
             typed::flush_all(record, &self.shared.store).await;
         }
-    }
-
-    /// Forgets the oldest exited sessions beyond what is kept.
-    fn trim(&self) {
-        let mut table = self.table();
-        let exited: Vec<ResourceId> = table
-            .records
-            .iter()
-            .filter(|record| !record.is_running())
-            .map(|record| record.resource.clone())
-            .collect();
-        let surplus = exited.len().saturating_sub(KEPT_AFTER_EXIT);
-        for id in &exited[..surplus] {
-            self.release(id);
-            table.records.retain(|record| record.resource != *id);
-            self.shared
-                .events
-                .publish(Event::SessionRemoved { id: id.to_string() });
-        }
-    }
-
-    /// Forgets a session for good.
-    fn forget(&self, record: &Arc<Record>) {
-        self.table().records.retain(|other| !Arc::ptr_eq(other, record));
-        self.release(&record.resource);
-        self.told_gone(record);
     }
 
     /// Tells who follows the events that the session is in no list any more.
@@ -204,9 +195,6 @@ impl Sessions {
         self.shared.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
-
-/// Exited sessions whose output and screen stay; with two MiB of output each they hold at most 128 MiB.
-const KEPT_AFTER_EXIT: usize = 64;
 
 #[cfg(test)]
 mod tests;

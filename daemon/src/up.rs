@@ -87,7 +87,7 @@ async fn run(
         opened.store.clone(),
         keeper.clone(),
     );
-    sessions.adopt(held);
+    sessions.take_over(held);
     let mourning = tokio::spawn(mourn(keeper, sessions.clone()));
     let touched = sessions.clone();
     let deps = Deps {
@@ -249,6 +249,9 @@ fn settings(config: &Config, paths: &Paths, descriptors: DescriptorLimit) -> Set
     Settings {
         max: config.max_sessions,
         scrollback_memory: config.scrollback_memory,
+        scrollback_disk: config.scrollback_disk,
+        disk: config.disk,
+        folder: paths.state.join("sessions"),
         default_size: Size::new(columns, rows),
         environment: env::vars_os().collect(),
         home: env::home_dir().unwrap_or_else(|| PathBuf::from("/")),

@@ -3,12 +3,15 @@
 mod attach;
 mod attach_people;
 mod attach_resume;
+mod attention;
 mod change;
 mod create;
 mod flood;
 mod input;
+mod keep;
 mod keeper;
 mod look;
+mod recording;
 mod remove;
 mod stop;
 mod wait;

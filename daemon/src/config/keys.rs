@@ -15,6 +15,8 @@ pub(super) const KEYS: &[(&str, &str)] = &[
     ("pairing.idle_expiry", r#""90d""#),
     ("sessions.max", "64"),
     ("sessions.scrollback_memory", r#""2MiB""#),
+    ("sessions.scrollback_disk", r#""16MiB""#),
+    ("sessions.disk", r#""2GiB""#),
     ("sessions.default_size", "[100, 30]"),
 ];
 

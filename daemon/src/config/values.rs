@@ -84,25 +84,38 @@ pub(super) fn role(value: &Value) -> Result<Role, String> {
 
 /// `"64KiB"` to `"256MiB"`.
 pub(super) fn scrollback(value: &Value) -> Result<usize, String> {
-    let parse = |text: &str| {
-        let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-        let (number, unit) = text.split_at(digits);
-        let bytes: usize = match unit {
-            "KiB" => 1 << 10,
-            "MiB" => 1 << 20,
-            "GiB" => 1 << 30,
-            _ => return None,
-        };
-        number
-            .parse::<usize>()
-            .ok()?
-            .checked_mul(bytes)
-            .filter(|bytes| SCROLLBACK.contains(bytes))
-    };
-    value
-        .as_str()
-        .and_then(parse)
+    let bytes = bytes(value).and_then(|bytes| usize::try_from(bytes).ok());
+    bytes
+        .filter(|bytes| SCROLLBACK.contains(bytes))
         .ok_or_else(|| "it takes a number of bytes from \"64KiB\" to \"256MiB\"".to_owned())
+}
+
+/// `"4MiB"` to `"64GiB"`.
+pub(super) fn scrollback_disk(value: &Value) -> Result<u64, String> {
+    bytes(value)
+        .filter(|bytes| (4 << 20..=64 << 30).contains(bytes))
+        .ok_or_else(|| "it takes a number of bytes from \"4MiB\" to \"64GiB\"".to_owned())
+}
+
+/// `"4MiB"` to `"64TiB"`.
+pub(super) fn disk(value: &Value) -> Result<u64, String> {
+    bytes(value)
+        .filter(|bytes| (4 << 20..=64 << 40).contains(bytes))
+        .ok_or_else(|| "it takes a number of bytes from \"4MiB\" to \"64TiB\"".to_owned())
+}
+
+fn bytes(value: &Value) -> Option<u64> {
+    let text = value.as_str()?;
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let shift = match unit {
+        "KiB" => 10,
+        "MiB" => 20,
+        "GiB" => 30,
+        "TiB" => 40,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
 /// `[100, 30]`: columns and rows.

@@ -1,28 +1,38 @@
 //! Sessions that outlived a daemon: taken over from the keeper, and given up when that dies.
 
-use std::{fs, path::Path, sync::Arc};
+use std::{collections::HashMap, fs, path::Path, sync::Arc};
 
 use pairing::ResourceId;
-use protocol::Timestamp;
 use terminal::{Held, SessionId};
 
 use super::{
     Sessions, name, publish,
-    record::{Kept, Made, Record},
+    record::{Kept, Made, Record, moment_of},
 };
 
 impl Sessions {
-    /// Takes over what the keeper held. What nobody wrote down of a session is what its process still shows.
-    pub(crate) fn adopt(&self, held: Vec<Held>) {
+    /// Takes over what earlier daemons left: what the keeper held, and the records on disk. Blocks; called once, at the start.
+    pub(crate) fn take_over(&self, held: Vec<Held>) {
+        let mut engines = HashMap::new();
+        let mut processes = HashMap::new();
         for held in held {
-            let id = held.id();
-            match self.adopt_one(held) {
-                Ok(record) => {
-                    tracing::info!(session = %id, name = record.name(), "took over a session");
-                    self.table().records.push(record.clone());
-                    publish::spawn(self.clone(), &record);
+            let id = held.id().to_string();
+            processes.insert(id.clone(), held.process_id());
+            match terminal::Session::adopt(held, self.options(&id)) {
+                Ok(engine) => {
+                    engines.insert(id, engine);
                 }
-                Err(error) => tracing::error!(session = %id, %error, "a session could not be taken over"),
+                Err(error) => tracing::error!(session = id, %error, "a session could not be taken over"),
+            }
+        }
+        for (id, engine) in self.load(engines) {
+            let process = processes.get(&id).copied().unwrap_or_default();
+            if let Some(record) = self.without_record(&id, process, engine) {
+                tracing::warn!(session = id, "took over a session that has no record");
+                let record = Arc::new(record);
+                self.table().records.push(record.clone());
+                self.save_later(&record);
+                publish::spawn(self.clone(), &record);
             }
         }
     }
@@ -30,45 +40,42 @@ impl Sessions {
     /// Ends every session of a keeper that is gone, and returns when nothing of them is left.
     pub(crate) async fn end_lost(&self) {
         let records = self.table().records.clone();
-        futures_util::future::join_all(records.iter().map(|record| record.engine.kill())).await;
+        let engines = records.iter().filter_map(|record| record.live());
+        futures_util::future::join_all(engines.map(terminal::Session::kill)).await;
     }
 
     /// Lets the keeper drop what it holds of a session.
-    pub(super) fn release(&self, resource: &ResourceId) {
-        let keeper = self.shared.keeper.clone();
+    pub(super) async fn release(&self, resource: &ResourceId) {
         if let Ok(id) = resource.as_str().parse::<SessionId>() {
-            tokio::spawn(async move { keeper.forget(id).await });
+            self.shared.keeper.forget(id).await;
         }
     }
 
-    fn adopt_one(&self, held: Held) -> std::io::Result<Arc<Record>> {
-        let resource: ResourceId = held
-            .id()
-            .to_string()
-            .parse()
-            .map_err(|_| std::io::ErrorKind::InvalidData)?;
-        let process = format!("/proc/{}", held.process_id());
+    /// What nobody wrote down of a session is what its process still shows.
+    fn without_record(&self, id: &str, process: u32, engine: terminal::Session) -> Option<Record> {
+        let process = format!("/proc/{process}");
         let (command, args) = command_line(&Path::new(&process).join("cmdline"));
         let cwd = fs::read_link(Path::new(&process).join("cwd"));
         let cwd = cwd.map_or_else(|_| "/".to_owned(), |cwd| cwd.display().to_string());
-        let began = i64::try_from(held.began().0).unwrap_or(i64::MAX);
-        let created_at = Timestamp::from_millisecond(began).unwrap_or(Timestamp::UNIX_EPOCH);
-        let engine = terminal::Session::adopt(held, self.options())?;
-        let table = self.table();
         let kept = Kept {
-            name: name::for_command(&command, |name| table.is_taken(name)),
+            name: name::for_command(&command, |name| self.table().is_taken(name)),
             ..Kept::default()
         };
-        drop(table);
         let made = Made {
             command,
             args,
             cwd,
-            at: created_at,
+            at: moment_of(engine.began()),
             parent: None,
             trusted: false,
         };
-        Ok(Arc::new(Record::new(resource, made, kept, engine)))
+        Some(Record::new(
+            id.parse().ok()?,
+            made,
+            kept,
+            Some(engine),
+            self.folder_of(id),
+        ))
     }
 }
 

@@ -33,6 +33,12 @@ impl Handle {
         self.audit(row).await?;
         // Held up to the change, so that a revocation waits for it.
         let _hold = permit.hold().ok_or(SessionError::Ended)?;
+        self.apply(changes)?;
+        self.sessions.save(&self.record).await?;
+        Ok(self.record.show())
+    }
+
+    fn apply(&self, changes: SessionChanges) -> Result<(), SessionError> {
         // Names are given under the table's lock, so that two who want the same at once do not both get it.
         let table = self.sessions.table();
         if let Some(name) = &changes.name
@@ -48,14 +54,18 @@ impl Handle {
             }
         });
         drop(table);
-        Ok(self.record.show())
+        Ok(())
     }
 
     /// Leaves a line on the session, or takes it away.
     ///
     /// # Errors
     /// [`SessionError`], with the former line still there.
-    pub(crate) fn note(&self, permit: &Permit<marker::Note>, new: NewNote) -> Result<Session, SessionError> {
+    pub(crate) async fn note(
+        &self,
+        permit: &Permit<marker::Note>,
+        new: NewNote,
+    ) -> Result<Session, SessionError> {
         self.at_hand(permit)?;
         if new.text.len() > MAX_NOTE || new.text.chars().any(char::is_control) {
             return Err(SessionError::MalformedNote(new.text.len()));
@@ -68,6 +78,7 @@ impl Handle {
         let _hold = permit.hold().ok_or(SessionError::Ended)?;
         self.record
             .revise(|kept| kept.note = Some(note).filter(|note| !note.text.is_empty()));
+        self.sessions.save(&self.record).await?;
         Ok(self.record.show())
     }
 }

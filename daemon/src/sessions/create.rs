@@ -5,11 +5,11 @@ use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc};
 use pairing::{Hold, Manage, Permit, Principal, ResourceId};
 use protocol::sessions::{NewSession, Session};
 use server::peer::Peer;
-use terminal::{Command, Options, SessionId, Size, program_environment};
+use terminal::{Command, SessionId, Size, program_environment};
 
 use super::{
     SessionError, Sessions, bounds, name, publish,
-    record::{Kept, Made, Record},
+    record::{Kept, Made, Record, moment_of},
 };
 use crate::actor;
 
@@ -62,7 +62,7 @@ impl Sessions {
             command: new.command,
             args: new.args,
             cwd,
-            at: server::clock::timestamp(server::clock::now()),
+            at: moment_of(engine.began()),
             parent: match permit.principal() {
                 Principal::Session(parent) => Some(parent.clone()),
                 _ => None,
@@ -72,12 +72,16 @@ impl Sessions {
         let kept = Kept {
             name: reservation.name.clone(),
             labels: new.labels,
+            touched: permit.principal().device_id().into_iter().collect(),
             ..Kept::default()
         };
-        let record = Arc::new(Record::new(resource, made, kept, engine));
-        record.touch(permit.principal().device_id());
+        let folder = self.folder_of(resource.as_str());
+        let record = Arc::new(Record::new(resource, made, kept, Some(engine), folder));
         tracing::info!(session = %record.resource, name = reservation.name, "created a session");
         reservation.fulfil(&record);
+        // A full disk keeps nobody from working; the log says what is missing there.
+        self.save(&record).await.ok();
+        self.shared.tidying.notify_one();
         publish::spawn(self.clone(), &record);
         Ok(record.show())
     }
@@ -92,7 +96,8 @@ impl Sessions {
         if !permit.is_current() {
             return Err(SessionError::Ended);
         }
-        let engine = self.shared.keeper.spawn(id, command, self.options()).await?;
+        let options = self.options(&id.to_string());
+        let engine = self.shared.keeper.spawn(id, command, options).await?;
         match permit.hold() {
             Some(hold) => Ok((engine, hold)),
             None => {
@@ -100,14 +105,6 @@ impl Sessions {
                 self.shared.keeper.forget(id).await;
                 Err(SessionError::Ended)
             }
-        }
-    }
-
-    /// What each session may use.
-    pub(super) fn options(&self) -> Options {
-        Options {
-            scrollback_memory: self.shared.settings.scrollback_memory,
-            ..Options::default()
         }
     }
 
@@ -139,6 +136,10 @@ impl Sessions {
         let live = running.count() + table.reserved.len();
         if live >= self.shared.settings.max {
             return Err(SessionError::TooMany(live));
+        }
+        let settings = &self.shared.settings;
+        if (live as u64 + 1) * settings.scrollback_disk > settings.disk {
+            return Err(SessionError::NoRoom(live));
         }
         let name = match wanted {
             Some(wanted) => {

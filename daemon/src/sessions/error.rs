@@ -72,6 +72,17 @@ pub(crate) enum SessionError {
     /// The daemon ends, and with it the wait.
     #[error("the daemon ends")]
     Ending,
+    /// A change was made, and could not be written.
+    #[error(
+        "this was done, and could not be written to the disk: after a restart of the daemon it is as before"
+    )]
+    NotSaved,
+    /// What the disk has of a session cannot be had.
+    #[error("what is kept of this session cannot be read: {0}")]
+    Stored(std::io::Error),
+    /// So many sessions run that the disk's share would not be enough for one more.
+    #[error("{0} sessions run, and there is no room on disk for the output of one more")]
+    NoRoom(usize),
     /// The shell does not mark its commands.
     #[error("this session's shell has marked no command")]
     NoMarks,
@@ -144,6 +155,13 @@ impl SessionError {
             Self::WaitTooLong => (400, "wait_too_long", "wait again when it is over"),
             Self::TimedOut(_) => (504, "timed_out", "wait longer, or look at its screen"),
             Self::Ending => (503, "ending", "ask again when the daemon is back"),
+            Self::NotSaved => (503, "not_saved", "make room on the disk, and do it again"),
+            Self::Stored(_) => (503, "no_resources", "see the daemon's log"),
+            Self::NoRoom(_) => (
+                507,
+                "no_room",
+                "stop some, raise sessions.disk or lower sessions.scrollback_disk in the configuration",
+            ),
             Self::NoMarks => (
                 409,
                 "no_marks",

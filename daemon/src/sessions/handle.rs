@@ -44,7 +44,7 @@ impl Handle {
         start: Start,
     ) -> Result<Attachment, SessionError> {
         self.at_hand(permit)?;
-        Ok(self.record.engine.attach(mode, start))
+        Ok(self.record.engine()?.attach(mode, start))
     }
 
     /// Says that an attachment is there, until the guard is dropped; `writes` if it may type.
@@ -58,7 +58,7 @@ impl Handle {
     /// that has begun: what a revoked writer left in a queue never reaches the program.
     pub(crate) fn writer(&self, permit: Permit<Write>) -> Result<Writer, SessionError> {
         self.at_hand(&permit)?;
-        Ok(self.record.engine.writer(Arc::new(PermitGate(permit))))
+        Ok(self.record.engine()?.writer(Arc::new(PermitGate(permit))))
     }
 
     /// The same for a client that numbers what it types, with the number of what of it the program got before; `None` where
@@ -69,19 +69,24 @@ impl Handle {
         client: ClientKey,
     ) -> Result<(Writer, Option<u64>), SessionError> {
         self.at_hand(&permit)?;
-        let applied = self.record.engine.input_applied(client);
-        let writer = self.record.engine.writer_of(Arc::new(PermitGate(permit)), client);
+        let engine = self.record.engine()?;
+        let applied = engine.input_applied(client);
+        let writer = engine.writer_of(Arc::new(PermitGate(permit)), client);
         Ok((writer, applied))
     }
 
     /// Keeps what is known of a client's input, which goes 10 min after it was last asked for.
     pub(crate) fn remember_input(&self, client: ClientKey) {
-        self.record.engine.remember_input(client);
+        if let Some(engine) = self.record.live() {
+            engine.remember_input(client);
+        }
     }
 
     /// Notes that a device types, for the answer to its revocation.
     pub(crate) fn typed_by(&self, device: Option<DeviceId>) {
-        self.record.touch(device);
+        if self.record.touch(device) {
+            self.sessions.save_later(&self.record);
+        }
     }
 
     /// Takes part in the claim for the session's size.
@@ -97,12 +102,13 @@ impl Handle {
             is_terminal,
             client,
         };
-        Ok(self.record.claim.join(new, self.record.engine.clone()))
+        Ok(self.record.claim.join(new, self.record.engine()?.clone()))
     }
 
     /// Whether the program wants pasted text in brackets.
     pub(crate) fn wants_bracketed_paste(&self) -> bool {
-        self.record.engine.look(|screen| screen.wants_bracketed_paste())
+        let engine = self.record.live();
+        engine.is_some_and(|engine| engine.look(|screen| screen.wants_bracketed_paste()))
     }
 
     /// Who holds the claim.
@@ -126,7 +132,9 @@ impl Handle {
             return Err(SessionError::Ended);
         }
         tracing::info!(session = self.id(), "stopping a session");
-        self.record.engine.stop().await;
+        if let Some(engine) = self.record.live() {
+            engine.stop().await;
+        }
         Ok(self.record.show())
     }
 

@@ -29,8 +29,12 @@ impl Handle {
         self.at_hand(&permit)?;
         let mut bytes = match (input.text, input.data) {
             (Some(text), None) => {
-                self.record.engine.rebuilt().await;
-                let has_brackets = self.record.engine.look(|screen| screen.wants_bracketed_paste());
+                let engine = self.record.engine()?;
+                engine.rebuilt().await;
+                let has_brackets = self
+                    .record
+                    .engine()?
+                    .look(|screen| screen.wants_bracketed_paste());
                 paste::typed(&text, has_brackets)
             }
             (None, Some(data)) => data.0,
@@ -53,8 +57,9 @@ impl Handle {
         names: &[String],
     ) -> Result<(), SessionError> {
         self.at_hand(&permit)?;
-        self.record.engine.rebuilt().await;
-        let modes = self.record.engine.look(|screen| KeyModes {
+        let engine = self.record.engine()?;
+        engine.rebuilt().await;
+        let modes = engine.look(|screen| KeyModes {
             application_cursor: screen.application_cursor_keys(),
             application_keypad: screen.application_keypad(),
         });
@@ -72,7 +77,8 @@ impl Handle {
             return Err(SessionError::ProgramEnded);
         }
         let _hold = permit.hold().ok_or(SessionError::Ended)?;
-        self.record.engine.resize(size);
+        self.record.engine()?.resize(size);
+        self.record.resized();
         // No output comes of it by itself.
         self.record.revise(|_| ());
         Ok(self.record.show())
@@ -86,11 +92,12 @@ impl Handle {
             return Ok(());
         }
         let store = &self.sessions.shared.store;
+        self.typed_by(permit.principal().device_id());
         typed::count(&self.record, store, permit.principal(), peer, bytes.len()).await?;
         if !permit.is_current() {
             return Err(SessionError::Ended);
         }
-        let writer = self.record.engine.writer(Arc::new(PermitGate(permit)));
+        let writer = self.record.engine()?.writer(Arc::new(PermitGate(permit)));
         match timeout(MAX_WAIT, writer.write(bytes)).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(_exited)) => Err(SessionError::ProgramEnded),

@@ -5,9 +5,9 @@ use protocol::{
     Bytes64,
     sessions::{Line, Output, OutputQuery, Screen, ScreenQuery},
 };
-use terminal::{Mode, Offset, Start, Update};
+use terminal::Offset;
 
-use super::{Handle, SessionError, record, wire_size};
+use super::{Handle, SessionError, wire_size};
 
 impl Handle {
     /// Output by offset, up to the end that there is now. An offset beyond it gives nothing, from the end on.
@@ -20,23 +20,22 @@ impl Handle {
         query: OutputQuery,
     ) -> Result<Output, SessionError> {
         self.at_hand(permit)?;
-        let engine = &self.record.engine;
+        let engine = self.record.engine()?;
         // Read before the end: once it says so, the end is the last.
         let exit = engine.state().borrow().exit();
-        let end = engine.end();
-        let from = query.from.map_or(engine.start(), Offset).min(end);
-        let limit = query.limit.unwrap_or(MAX_OUTPUT).min(MAX_OUTPUT);
-        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        let (offset, mut data) = read(engine, from, end, limit).await;
-        data.truncate(limit);
+        let from = Offset(query.from.unwrap_or(0));
+        let limit = usize::try_from(query.limit.unwrap_or(MAX_OUTPUT).min(MAX_OUTPUT)).unwrap_or(usize::MAX);
+        let output = engine.output(from, limit).await;
+        let running = self.record.is_running() && exit.is_none();
         Ok(Output {
-            offset: offset.0,
-            next_offset: offset.plus(data.len()).0,
-            truncated: offset > from,
-            data: Bytes64(data),
-            end: end.0,
-            running: exit.is_none(),
-            exit: exit.map(record::wire_exit),
+            data: Bytes64(output.bytes),
+            offset: output.offset.0,
+            next_offset: output.next_offset.0,
+            end: output.end.0,
+            // Who asked for the oldest there is, got it.
+            truncated: output.truncated && query.from.is_some(),
+            running,
+            exit: self.record.show().exit.filter(|_| !running),
         })
     }
 
@@ -59,7 +58,9 @@ impl Handle {
                 most: MAX_LINES,
             });
         }
-        self.record.engine.drawn().await;
+        let engine = self.record.engine()?;
+        engine.rebuilt().await;
+        engine.drawn().await;
         let lines = |screen: &dyn terminal::Screen| {
             if query.last_command {
                 return screen.last_command().ok_or(SessionError::NoMarks);
@@ -73,7 +74,7 @@ impl Handle {
             let from = until.min(top).saturating_sub(above).max(screen.history().start);
             Ok(screen.lines(from..until))
         };
-        self.record.engine.look(|screen| {
+        engine.look(|screen| {
             Ok(Screen {
                 lines: lines(screen)?.into_iter().map(wire_line).collect(),
                 size: wire_size(screen.size()),
@@ -86,32 +87,6 @@ impl Handle {
             })
         })
     }
-}
-
-/// The output from an offset on, and where it begins: later than asked for, where older bytes are gone. What is read is in
-/// one piece, ends at `end` or behind `limit` bytes, and may be a little more than those.
-async fn read(engine: &terminal::Session, from: Offset, end: Offset, limit: usize) -> (Offset, Vec<u8>) {
-    let mut begins = from;
-    let mut data = Vec::new();
-    if from >= end || limit == 0 {
-        return (begins, data);
-    }
-    let mut attachment = engine.attach(Mode::Lossless, Start::Offset(from));
-    while data.len() < limit && begins.plus(data.len()) < end {
-        match attachment.next().await {
-            Some(Update::Output { offset, bytes }) => {
-                if data.is_empty() {
-                    begins = offset;
-                }
-                attachment.acked(offset.plus(bytes.len()));
-                data.extend_from_slice(&bytes);
-            }
-            Some(Update::Truncated { to, .. }) if data.is_empty() => begins = to,
-            Some(Update::Size { .. }) => {}
-            _ => break,
-        }
-    }
-    (begins, data)
 }
 
 fn wire_line(line: terminal::Line) -> Line {

@@ -16,45 +16,61 @@ use crate::events::Events;
 pub(super) fn spawn(sessions: Sessions, record: &Arc<Record>) {
     let follower = Follower {
         events: sessions.shared.events.clone(),
-        changes: record.engine.changes(),
-        state: record.engine.state(),
         presence: record.presence.subscribe(),
         revised: record.revised.subscribe(),
         record: Arc::downgrade(record),
     };
+    let is_over = record.kept().ended.is_some();
+    // Watched from before the first event on, so that nothing is missed between.
+    let watched = record.live().filter(|_| !is_over).map(|engine| Watched {
+        changes: engine.changes(),
+        state: engine.state(),
+    });
     follower.publish();
     tokio::spawn(async move {
         let mut follower = follower;
-        follower.until_exit().await;
-        sessions.trim();
+        if let Some(watched) = watched {
+            follower.until_exit(watched).await;
+            if let Some(record) = follower.record.upgrade() {
+                sessions.ended(&record).await;
+            }
+        }
         follower.after_exit().await;
     });
 }
 
-struct Follower {
-    events: Events,
+/// What a program that runs is watched by.
+struct Watched {
     changes: terminal::Changes,
     state: watch::Receiver<terminal::SessionState>,
+}
+
+struct Follower {
+    events: Events,
     presence: watch::Receiver<People>,
     revised: watch::Receiver<()>,
     record: Weak<Record>,
 }
 
 impl Follower {
-    async fn until_exit(&mut self) {
-        while self.state.borrow_and_update().is_running() {
+    async fn until_exit(&mut self, watched: Watched) {
+        let Watched {
+            mut changes,
+            mut state,
+        } = watched;
+        while state.borrow_and_update().is_running() {
             let due = self.due();
             tokio::select! {
-                () = self.changes.changed() => {}
+                () = changes.changed() => {}
                 _ = self.presence.changed() => {}
                 _ = self.revised.changed() => {}
-                changed = self.state.changed() => if changed.is_err() { return },
+                changed = state.changed() => if changed.is_err() { return },
                 () = passed(due) => {}
             }
-            if self.state.borrow().is_running() {
+            if state.borrow().is_running() {
                 tokio::select! {
                     () = self.events.has_reader() => {}
-                    _ = self.state.changed() => {}
+                    _ = state.changed() => {}
                 }
             }
             self.publish();

@@ -2,7 +2,8 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Mutex, MutexGuard, PoisonError},
+    path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
 };
 
@@ -11,11 +12,14 @@ use protocol::{
     Timestamp,
     sessions::{self, Attention, AttentionState, Note, Session, SessionState},
 };
+use terminal::{Offset, UnixMs};
 use tokio::sync::watch;
 
 use super::{
+    SessionError, attention,
     claim::Claim,
     presence::{Counts, People},
+    saved::Ended,
     typed::Typed,
 };
 
@@ -23,12 +27,18 @@ use super::{
 pub(super) struct Record {
     pub(super) resource: ResourceId,
     pub(super) made: Made,
-    pub(super) engine: terminal::Session,
+    /// There while its program runs and since; of one that ended before this daemon began, once somebody asks for more than
+    /// the record.
+    engine: OnceLock<terminal::Session>,
+    folder: PathBuf,
     pub(super) claim: Claim,
     pub(super) presence: watch::Sender<People>,
     /// Input that came by requests.
     pub(super) typed: Typed,
+    attention: Mutex<attention::Attention>,
     kept: Mutex<Kept>,
+    /// Held while it is written, so that the last state is the last written.
+    pub(super) saving: tokio::sync::Mutex<()>,
     /// Wakes who shows it, after a change of `kept`.
     pub(super) revised: watch::Sender<()>,
 }
@@ -54,24 +64,71 @@ pub(super) struct Kept {
     pub(super) purge_at: Option<Timestamp>,
     /// Devices that created it or typed into it.
     pub(super) touched: BTreeSet<DeviceId>,
+    /// How its program ended, once everything that it drew is known.
+    pub(super) ended: Option<Ended>,
 }
 
 impl Record {
-    pub(super) fn new(resource: ResourceId, made: Made, kept: Kept, engine: terminal::Session) -> Self {
+    /// The record of a session with or, where it has ended, without a program; its files are in the folder.
+    pub(super) fn new(
+        resource: ResourceId,
+        made: Made,
+        kept: Kept,
+        engine: Option<terminal::Session>,
+        folder: PathBuf,
+    ) -> Self {
         Self {
             resource,
             made,
-            engine,
+            engine: engine.map(OnceLock::from).unwrap_or_default(),
+            folder,
             claim: Claim::default(),
             presence: watch::Sender::default(),
             typed: Typed::default(),
+            attention: Mutex::default(),
             kept: Mutex::new(kept),
+            saving: tokio::sync::Mutex::default(),
             revised: watch::Sender::default(),
         }
     }
 
+    /// Its engine; of one that ended before this daemon began, from what the disk has.
+    pub(super) fn engine(&self) -> Result<&terminal::Session, SessionError> {
+        if let Some(engine) = self.engine.get() {
+            return Ok(engine);
+        }
+        let ended = self.kept().ended.clone().ok_or(SessionError::NotFound)?;
+        let duration = ended.at.duration_since(self.made.at).as_millis();
+        let exit = terminal::Exit {
+            code: ended.exit.as_ref().and_then(|exit| exit.code),
+            signal: ended.exit.as_ref().and_then(|exit| exit.signal),
+            duration_ms: u64::try_from(duration).unwrap_or(0),
+            peak_memory_bytes: ended.exit.as_ref().map_or(0, |exit| exit.peak_memory_bytes),
+        };
+        let began = u64::try_from(self.made.at.as_millisecond()).unwrap_or(0);
+        let what = terminal::Ended {
+            exit,
+            end: Offset(ended.offset),
+            size: terminal::Size::new(ended.size.columns, ended.size.rows),
+            began: UnixMs(began),
+        };
+        let stored = terminal::Session::stored(self.folder.clone(), what).map_err(SessionError::Stored)?;
+        Ok(self.engine.get_or_init(|| stored))
+    }
+
+    /// Its engine, where it has one already: always while its program runs.
+    pub(super) fn live(&self) -> Option<&terminal::Session> {
+        self.engine.get()
+    }
+
+    /// Where its files are.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     pub(super) fn is_running(&self) -> bool {
-        self.engine.state().borrow().is_running()
+        self.live()
+            .is_some_and(|engine| engine.state().borrow().is_running())
     }
 
     pub(super) fn is_deleted(&self) -> bool {
@@ -87,10 +144,21 @@ impl Record {
         self.is_running() && self.kept().name == name
     }
 
-    /// Notes that a device created it or typed into it.
-    pub(super) fn touch(&self, device: Option<DeviceId>) {
-        if let Some(device) = device {
-            self.kept().touched.insert(device);
+    /// Notes that somebody typed into it; returns whether it is a device that had not before.
+    pub(super) fn touch(&self, device: Option<DeviceId>) -> bool {
+        if let Some(engine) = self.live() {
+            let now = engine.time_ms();
+            let mut attention = self.attention(engine);
+            attention.answered(now);
+            attention.disturbed(now);
+        }
+        device.is_some_and(|device| self.kept().touched.insert(device))
+    }
+
+    /// Notes that its size was changed: what is drawn for that is no work.
+    pub(super) fn resized(&self) {
+        if let Some(engine) = self.live() {
+            self.attention(engine).disturbed(engine.time_ms());
         }
     }
 
@@ -112,39 +180,42 @@ impl Record {
     /// The session as the wire shows it, as of now.
     pub(super) fn show(&self) -> Session {
         // Read first: once it says so, everything below is final.
-        let state = *self.engine.state().borrow();
-        let exit = state.exit();
-        let title = self.engine.title();
-        let Counts { viewers, writers } = self.presence.borrow().counts();
+        let over = self.live().map(|engine| *engine.state().borrow());
+        let over = over.filter(|state| !state.is_running());
         let kept = self.kept().clone();
         let now = server::clock::timestamp(server::clock::now());
+        let ended = match kept.ended {
+            Some(ended) => Some(ended),
+            None => over.and_then(|state| self.end_of(state.exit())),
+        };
+        let state = match &ended {
+            Some(Ended { exit: Some(_), .. }) => SessionState::Exited,
+            Some(_) => SessionState::Lost,
+            None => SessionState::Running,
+        };
+        let seen = ended.clone().or_else(|| self.end_of(None));
+        let Counts { viewers, writers } = self.presence.borrow().counts();
         Session {
             id: self.resource.to_string(),
             name: kept.name,
             command: self.made.command.clone(),
             args: self.made.args.clone(),
             cwd: self.made.cwd.clone(),
-            state: match state {
-                terminal::SessionState::Running => SessionState::Running,
-                terminal::SessionState::Exited(_) => SessionState::Exited,
-                terminal::SessionState::Lost => SessionState::Lost,
-            },
-            exit: exit.map(wire_exit),
+            state,
+            exit: ended.as_ref().and_then(|ended| ended.exit.clone()),
             created_at: self.made.at,
-            ended_at: exit.and_then(|exit| self.moment(exit.duration_ms)),
-            last_output_at: self.engine.last_output_ms().and_then(|ms| self.moment(ms)),
-            size: wire_size(self.engine.size()),
-            end: self.engine.end().0,
-            title: Some(title).filter(|title| !title.is_empty()),
-            last_line: self.engine.last_line(),
+            ended_at: ended.as_ref().map(|ended| ended.at),
+            last_output_at: seen.as_ref().and_then(|seen| seen.last_output_at),
+            size: seen
+                .as_ref()
+                .map_or_else(|| wire_size(terminal::Size::default()), |seen| seen.size),
+            end: seen.as_ref().map_or(0, |seen| seen.offset),
+            title: seen.as_ref().and_then(|seen| seen.title.clone()),
+            last_line: seen.map(|seen| seen.last_line).unwrap_or_default(),
             viewers,
             writers,
             labels: kept.labels,
-            attention: Attention {
-                state: AttentionState::Unknown,
-                since: self.made.at,
-                message: None,
-            },
+            attention: self.wants(ended.as_ref()),
             note: kept
                 .note
                 .filter(|note| note.expires_at.is_none_or(|expires| now < expires)),
@@ -154,11 +225,68 @@ impl Record {
         }
     }
 
+    /// What there is to be known of it now, as it is kept when its program has ended so.
+    pub(super) fn end_of(&self, exit: Option<terminal::Exit>) -> Option<Ended> {
+        let engine = self.live()?;
+        let lasted = exit.map_or_else(|| engine.time_ms(), |exit| exit.duration_ms);
+        Some(Ended {
+            at: self.moment(lasted)?,
+            exit: exit.map(wire_exit),
+            offset: engine.end().0,
+            size: wire_size(engine.size()),
+            title: Some(engine.title()).filter(|title| !title.is_empty()),
+            last_line: engine.last_line(),
+            last_output_at: engine.last_output_ms().and_then(|ms| self.moment(ms)),
+        })
+    }
+
     /// How long until it looks different although nothing happens to it.
     pub(super) fn due(&self) -> Option<Duration> {
-        let expires = self.kept().note.as_ref()?.expires_at?;
-        let left = expires.duration_since(server::clock::timestamp(server::clock::now()));
-        left.try_into().ok().filter(|left| *left > Duration::ZERO)
+        let expires = self.kept().note.as_ref().and_then(|note| note.expires_at);
+        let left = expires.and_then(|expires| {
+            let left = expires.duration_since(server::clock::timestamp(server::clock::now()));
+            Duration::try_from(left)
+                .ok()
+                .filter(|left| *left > Duration::ZERO)
+        });
+        let engine = self.live().filter(|_| self.is_running());
+        let quiet = engine.and_then(|engine| {
+            let now = engine.time_ms();
+            let until = self.attention(engine).seen(now).until_ms?;
+            Some(Duration::from_millis(until.saturating_sub(now)))
+        });
+        left.into_iter().chain(quiet).min()
+    }
+
+    /// What it wants of a person: nothing any more where it has ended, unless its last word was a call.
+    fn wants(&self, ended: Option<&Ended>) -> Attention {
+        let seen = self
+            .live()
+            .map(|engine| self.attention(engine).seen(engine.time_ms()));
+        match (seen, ended) {
+            (Some(seen), ended) if ended.is_none() || seen.state == AttentionState::Waiting => Attention {
+                state: seen.state,
+                since: self.moment(seen.since_ms).unwrap_or(self.made.at),
+                message: seen.message,
+            },
+            (_, ended) => Attention {
+                state: AttentionState::Idle,
+                since: ended.map_or(self.made.at, |ended| ended.at),
+                message: None,
+            },
+        }
+    }
+
+    /// What is known of what its program wants, with what came since the last look.
+    fn attention(&self, engine: &terminal::Session) -> MutexGuard<'_, attention::Attention> {
+        let mut attention = self.attention.lock().unwrap_or_else(PoisonError::into_inner);
+        for (at, signal) in engine.take_signals() {
+            attention.hear(at, &signal);
+        }
+        if let Some((since, last)) = engine.burst() {
+            attention.wrote(since, last);
+        }
+        attention
     }
 
     /// The wall clock so many milliseconds after the session began.
@@ -166,6 +294,12 @@ impl Record {
         let ms = i64::try_from(ms).ok()?;
         Timestamp::from_millisecond(self.made.at.as_millisecond().checked_add(ms)?).ok()
     }
+}
+
+/// The wall clock at a session's beginning.
+pub(super) fn moment_of(began: UnixMs) -> Timestamp {
+    let ms = i64::try_from(began.0).unwrap_or(i64::MAX);
+    Timestamp::from_millisecond(ms).unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
 /// An exit as the wire shows it.

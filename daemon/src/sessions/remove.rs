@@ -34,14 +34,14 @@ impl Handle {
         if !permit.is_current() {
             return Err(SessionError::Ended);
         }
-        if self.record.is_running() {
-            self.record.engine.stop().await;
+        if let Some(engine) = self.record.live().filter(|_| self.record.is_running()) {
+            engine.stop().await;
         }
         let now = server::clock::timestamp(server::clock::now());
         if purge {
             let mut last = self.record.show();
             last.purge_at = Some(now);
-            self.sessions.forget(&self.record);
+            self.sessions.forget(&self.record).await;
             return Ok(last);
         }
         let deadline = now.checked_add(KEPT_AFTER_DELETION).unwrap_or(now);
@@ -49,6 +49,8 @@ impl Handle {
         self.record
             .revise(|kept| kept.purge_at.get_or_insert(deadline).to_owned());
         self.sessions.told_gone(&self.record);
+        self.sessions.shared.tidying.notify_one();
+        self.sessions.save(&self.record).await?;
         Ok(self.record.show())
     }
 
@@ -71,6 +73,7 @@ impl Handle {
         self.record
             .revise(|kept| kept.purge_at.take())
             .ok_or(SessionError::NotDeleted)?;
+        self.sessions.save(&self.record).await?;
         Ok(self.record.show())
     }
 }

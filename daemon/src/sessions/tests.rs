@@ -19,6 +19,9 @@ fn sessions(folder: &std::path::Path) -> Sessions {
     let settings = Settings {
         max: 4,
         scrollback_memory: 64 << 10,
+        scrollback_disk: 4 << 20,
+        disk: 64 << 20,
+        folder: folder.join("sessions"),
         default_size: Size::default(),
         environment: std::env::vars_os().collect(),
         home: "/".into(),

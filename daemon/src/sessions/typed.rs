@@ -54,7 +54,6 @@ pub(super) async fn count(
     if is_stuck && !flush(record, store, principal).await {
         return Err(SessionError::StoreFailed);
     }
-    record.touch(principal.device_id());
     let now = clock::now();
     let mut counted = record.typed.counted();
     if let Some(counted) = counted.get_mut(principal) {

@@ -23,10 +23,11 @@ impl Handle {
             return Err(SessionError::WaitTooLong);
         }
         let text = query.text.as_deref().map(Text::parse).transpose()?;
+        let engine = self.record.engine()?;
         let idle = query
             .idle_ms
-            .map(|ms| Silence::of(Duration::from_millis(ms).min(2 * MAX_WAIT), &self.record.engine));
-        let (reason, line) = timeout(limit, self.until(text, idle))
+            .map(|ms| Silence::of(Duration::from_millis(ms).min(2 * MAX_WAIT), engine));
+        let (reason, line) = timeout(limit, self.until(engine, text, idle))
             .await
             .map_err(|_| SessionError::TimedOut(limit))?;
         if !permit.is_current() {
@@ -39,8 +40,12 @@ impl Handle {
         })
     }
 
-    async fn until(&self, mut text: Option<Text>, mut idle: Option<Silence>) -> (WaitedFor, Option<String>) {
-        let engine = &self.record.engine;
+    async fn until(
+        &self,
+        engine: &terminal::Session,
+        mut text: Option<Text>,
+        mut idle: Option<Silence>,
+    ) -> (WaitedFor, Option<String>) {
         let mut state = engine.state();
         let mut changes = engine.changes();
         if let Some(text) = &mut text {

@@ -5,7 +5,7 @@ use pairing::Role;
 use protocol::{
     Bytes64,
     attach::Mode,
-    sessions::{Input, Keys, Session, Size},
+    sessions::{Input, Keys, Output, Session, Size},
 };
 use serde_json::json;
 
@@ -108,8 +108,11 @@ async fn a_size_that_was_asked_for_is_the_programs() {
     let resized: Session = owner.post(&path, &size).await.ok();
     assert_eq!(resized.size, size);
     keys(&owner, &session, &["Enter"]).await;
-    let mut attached = owner.attach(&session.id, Mode::View, "0").await;
-    attached.until("12 61").await;
+    owner.ended(&session.id).await;
+    let output = format!("/v1/sessions/{}/output", session.id);
+    let output: Output = owner.get(&output).await.ok();
+    let output = String::from_utf8(output.data.0).unwrap();
+    assert!(output.ends_with("12 61\r\n"), "{output:?}");
 }
 
 #[tokio::test]

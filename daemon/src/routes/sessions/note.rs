@@ -16,5 +16,5 @@ pub(crate) async fn note(
     Path(id): Path<String>,
     extract::Json(new): extract::Json<NewNote>,
 ) -> Result<Json<Session>, SessionError> {
-    app.sessions.find(&id)?.note(&permit, new).map(Json)
+    app.sessions.find(&id)?.note(&permit, new).await.map(Json)
 }

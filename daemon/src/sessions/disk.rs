@@ -1,0 +1,91 @@
+//! What becomes of sessions that have ended: which are forgotten, and when the next is. Pure.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+/// A session that has ended, as far as its place on disk is concerned.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) ended_at: Timestamp,
+    /// When it is forgotten, if it was deleted.
+    pub(super) purge_at: Option<Timestamp>,
+    pub(super) bytes: u64,
+}
+
+impl Place {
+    fn deadline(&self) -> Timestamp {
+        let lasts = self
+            .ended_at
+            .checked_add(KEPT_AFTER_EXIT)
+            .unwrap_or(Timestamp::MAX);
+        self.purge_at.map_or(lasts, |purge| purge.min(lasts))
+    }
+}
+
+/// Which are forgotten now, by their places in the list: those whose time is over, and of the others the oldest until the
+/// rest has room.
+pub(super) fn doomed(places: &[Place], now: Timestamp, room: u64) -> Vec<usize> {
+    let (mut doomed, mut kept): (Vec<usize>, Vec<usize>) =
+        (0..places.len()).partition(|&index| places[index].deadline() <= now);
+    let mut bytes: u64 = kept.iter().map(|&index| places[index].bytes).sum();
+    kept.sort_by_key(|&index| places[index].ended_at);
+    for index in kept {
+        if bytes <= room {
+            break;
+        }
+        bytes -= places[index].bytes;
+        doomed.push(index);
+    }
+    doomed
+}
+
+/// How long until the next one's time is over.
+pub(super) fn next(places: &[Place], now: Timestamp) -> Option<Duration> {
+    let next = places.iter().map(Place::deadline).min()?;
+    Some(Duration::try_from(next.duration_since(now)).unwrap_or_default())
+}
+
+/// How long an ended session keeps its output and its screen (sessions.md section 5).
+const KEPT_AFTER_EXIT: SignedDuration = SignedDuration::from_hours(7 * 24);
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use jiff::{SignedDuration, Timestamp};
+
+    use super::{Place, doomed, next};
+
+    const HOUR: SignedDuration = SignedDuration::from_hours(1);
+
+    fn hour(hours: i32) -> Timestamp {
+        Timestamp::UNIX_EPOCH + HOUR * hours
+    }
+
+    fn place(ended: i32, purge: Option<i32>, bytes: u64) -> Place {
+        Place {
+            ended_at: hour(ended),
+            purge_at: purge.map(hour),
+            bytes,
+        }
+    }
+
+    #[test]
+    fn what_was_deleted_goes_at_its_deadline_and_the_rest_after_seven_days() {
+        let places = [place(0, None, 1), place(10, Some(34), 1), place(20, None, 1)];
+        assert!(doomed(&places, hour(33), 10).is_empty());
+        assert_eq!(next(&places, hour(33)), Some(Duration::from_secs(3600)));
+        assert_eq!(doomed(&places, hour(34), 10), [1]);
+        assert_eq!(doomed(&places, hour(7 * 24), 10), [0, 1]);
+        assert_eq!(next(&places, hour(1000)), Some(Duration::ZERO));
+    }
+
+    #[test]
+    fn the_oldest_go_first_where_the_room_is_not_enough() {
+        let places = [place(3, None, 5), place(1, None, 5), place(2, None, 5)];
+        assert!(doomed(&places, hour(4), 15).is_empty());
+        assert_eq!(doomed(&places, hour(4), 14), [1]);
+        assert_eq!(doomed(&places, hour(4), 0), [1, 2, 0]);
+    }
+}

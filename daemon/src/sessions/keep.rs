@@ -1,0 +1,257 @@
+//! Sessions outlive the daemon: their records are written, read at the start, and forgotten in time.
+
+use std::{
+    collections::HashMap,
+    path::PathBuf,
+    sync::{Arc, Weak},
+    time::Duration,
+};
+
+use pairing::ResourceId;
+use terminal::Options;
+use tokio::{
+    task::spawn_blocking,
+    time::{sleep, timeout},
+};
+
+use super::{
+    SessionError, Sessions, Shared, disk, publish,
+    record::{Kept, Made, Record},
+    saved::{self, Ended, Saved, VERSION},
+};
+
+impl Sessions {
+    /// Takes in what earlier daemons left: the records on disk, each with its engine where `held` has one, by the session's
+    /// id. What ran and is not held is lost. Returns what is held and has no record. Blocks; called once, at the start.
+    pub(crate) fn load(
+        &self,
+        mut held: HashMap<String, terminal::Session>,
+    ) -> HashMap<String, terminal::Session> {
+        let (saved, unreadable) = saved::read_all(&self.shared.settings.folder);
+        for (folder, error) in unreadable {
+            tracing::error!(folder = %folder.display(), %error, "a session's record was not taken, and stays as it is");
+            if let Some(id) = folder.file_name().and_then(|name| name.to_str()) {
+                self.table().unsaved.insert(id.to_owned());
+            }
+        }
+        for saved in saved {
+            let engine = held.remove(&saved.id);
+            let is_lost = saved.end.is_none() && engine.is_none();
+            let Some(record) = self.record_of(saved, engine) else {
+                continue;
+            };
+            let record = Arc::new(record);
+            self.table().records.push(record.clone());
+            if is_lost {
+                tracing::warn!(session = %record.resource, "a session is lost: it ran, and nobody holds it");
+                self.save_later(&record);
+            }
+            publish::spawn(self.clone(), &record);
+        }
+        tokio::spawn(tidy(Arc::downgrade(&self.shared), self.shared.tidying.clone()));
+        held
+    }
+
+    /// What a session's engine is made with.
+    pub(crate) fn options(&self, id: &str) -> Options {
+        let settings = &self.shared.settings;
+        Options {
+            scrollback_memory: settings.scrollback_memory,
+            directory: Some(self.folder_of(id)),
+            scrollback_disk: settings.scrollback_disk,
+        }
+    }
+
+    pub(super) fn folder_of(&self, id: &str) -> PathBuf {
+        self.shared.settings.folder.join(id)
+    }
+
+    /// Writes a session's record.
+    ///
+    /// # Errors
+    /// [`SessionError::NotSaved`]: what was changed is so until the daemon ends.
+    pub(super) async fn save(&self, record: &Arc<Record>) -> Result<(), SessionError> {
+        let _turn = record.saving.lock().await;
+        {
+            let table = self.table();
+            let is_there = table.records.iter().any(|other| Arc::ptr_eq(other, record));
+            // Another daemon's file is not written over; nor is one made anew for a session that was forgotten meanwhile.
+            if !is_there || table.unsaved.contains(record.resource.as_str()) {
+                return Ok(());
+            }
+        }
+        let saved = saved_of(record);
+        let folder = record.folder().to_owned();
+        let written = spawn_blocking(move || saved.write(&folder)).await;
+        let written = written.map_err(std::io::Error::from).flatten();
+        written.map_err(|error| {
+            tracing::error!(session = %record.resource, %error, "a session's record could not be written");
+            SessionError::NotSaved
+        })
+    }
+
+    /// Writes a session's record soon; the log says where it cannot be.
+    pub(super) fn save_later(&self, record: &Arc<Record>) {
+        let (sessions, record) = (self.clone(), record.clone());
+        tokio::spawn(async move { sessions.save(&record).await.ok() });
+    }
+
+    /// Keeps how a session's program ended, with the last that it drew.
+    pub(super) async fn ended(&self, record: &Arc<Record>) {
+        let Some(engine) = record.live() else { return };
+        engine.drawn().await;
+        let exit = engine.state().borrow().exit();
+        let ended = record.end_of(exit);
+        record.revise(|kept| kept.ended = kept.ended.take().or(ended));
+        // The log says where that failed, and the next daemon will call it lost.
+        self.save(record).await.ok();
+        engine.settled().await;
+        // All of it is on disk, as far as the disk took it.
+        self.release(&record.resource).await;
+        self.shared.tidying.notify_one();
+    }
+
+    /// Forgets a session for good, with all that is kept of it.
+    pub(super) async fn forget(&self, record: &Arc<Record>) {
+        let _turn = record.saving.lock().await;
+        self.table().records.retain(|other| !Arc::ptr_eq(other, record));
+        self.told_gone(record);
+        if let Some(engine) = record.live() {
+            // What it is still writing would come after.
+            timeout(LAST_WRITE, engine.settled()).await.ok();
+        }
+        self.release(&record.resource).await;
+        let folder = record.folder().to_owned();
+        let removed = spawn_blocking(move || saved::remove(&folder)).await;
+        if let Err(error) = removed.map_err(std::io::Error::from).flatten() {
+            tracing::error!(session = %record.resource, %error, "a session's files could not be removed");
+        }
+    }
+
+    /// Forgets what is over its time or beyond the disk's room; returns how long until the next is.
+    async fn tidied(&self) -> Option<Duration> {
+        let records = self.table().records.clone();
+        let running = records.iter().filter(|record| record.is_running()).count() as u64;
+        let ended: Vec<(Arc<Record>, Ended)> = records
+            .into_iter()
+            .filter_map(|record| {
+                let ended = record.kept().ended.clone()?;
+                Some((record, ended))
+            })
+            .collect();
+        let folders: Vec<PathBuf> = ended
+            .iter()
+            .map(|(record, _)| record.folder().to_owned())
+            .collect();
+        let sizes = spawn_blocking(move || {
+            let bytes = |folder: &PathBuf| terminal::stored_bytes(folder).unwrap_or(0);
+            folders.iter().map(bytes).collect::<Vec<u64>>()
+        });
+        let sizes = sizes.await.ok()?;
+        let places: Vec<disk::Place> = ended
+            .iter()
+            .zip(sizes)
+            .map(|((record, ended), bytes)| disk::Place {
+                ended_at: ended.at,
+                purge_at: record.kept().purge_at,
+                bytes,
+            })
+            .collect();
+        let settings = &self.shared.settings;
+        let room = settings.disk.saturating_sub(running * settings.scrollback_disk);
+        let now = server::clock::timestamp(server::clock::now());
+        let doomed = disk::doomed(&places, now, room);
+        for &index in &doomed {
+            let record = &ended[index].0;
+            tracing::info!(session = %record.resource, "forgot a session: its time is over, or its room is needed");
+            self.forget(record).await;
+        }
+        let left = (0..places.len()).filter(|index| !doomed.contains(index));
+        disk::next(&left.map(|index| places[index]).collect::<Vec<_>>(), now)
+    }
+
+    fn record_of(&self, saved: Saved, engine: Option<terminal::Session>) -> Option<Record> {
+        let resource: ResourceId = saved.id.parse().ok()?;
+        let folder = self.folder_of(&saved.id);
+        let ended = saved.end.or_else(|| engine.is_none().then(|| lost(&folder)));
+        let made = Made {
+            command: saved.command,
+            args: saved.args,
+            cwd: saved.cwd,
+            at: saved.created_at,
+            parent: saved.parent.and_then(|parent| parent.parse().ok()),
+            trusted: saved.trusted,
+        };
+        let kept = Kept {
+            name: saved.name,
+            labels: saved.labels,
+            note: saved.note,
+            purge_at: saved.purge_at,
+            touched: saved.touched.iter().filter_map(|id| id.parse().ok()).collect(),
+            ended,
+        };
+        Some(Record::new(resource, made, kept, engine, folder))
+    }
+}
+
+/// The end of a session that nobody saw end: what the disk has of it is all there is.
+fn lost(folder: &std::path::Path) -> Ended {
+    let end = terminal::stored_end(folder).unwrap_or_else(|error| {
+        tracing::error!(folder = %folder.display(), %error, "a lost session's output could not be read");
+        None
+    });
+    Ended {
+        at: server::clock::timestamp(server::clock::now()),
+        exit: None,
+        offset: end.unwrap_or_default().0,
+        size: super::wire_size(terminal::Size::default()),
+        title: None,
+        last_line: String::new(),
+        last_output_at: None,
+    }
+}
+
+fn saved_of(record: &Record) -> Saved {
+    let kept = record.kept().clone();
+    let made = record.made.clone();
+    Saved {
+        version: VERSION,
+        id: record.resource.to_string(),
+        name: kept.name,
+        command: made.command,
+        args: made.args,
+        cwd: made.cwd,
+        created_at: made.at,
+        parent: made.parent.map(|parent| parent.to_string()),
+        trusted: made.trusted,
+        labels: kept.labels,
+        note: kept.note,
+        purge_at: kept.purge_at,
+        touched: kept.touched.iter().map(ToString::to_string).collect(),
+        end: kept.ended,
+    }
+}
+
+/// Forgets sessions when it is time, by their deadlines.
+async fn tidy(shared: Weak<Shared>, wanted: Arc<tokio::sync::Notify>) {
+    while let Some(shared) = shared.upgrade() {
+        let next = Sessions { shared }.tidied().await;
+        let due = async {
+            match next {
+                // A sleep does not count what the machine sleeps, so the wall clock is asked now and then.
+                Some(next) => sleep(next.min(LONGEST_SLEEP)).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = wanted.notified() => {}
+            () = due => {}
+        }
+    }
+}
+
+/// The moment of a deletion's or an end's being over is not missed by more, whatever the machine does meanwhile.
+const LONGEST_SLEEP: Duration = Duration::from_secs(60 * 60);
+
+/// Time for the disk to take the last of what is removed right after.
+const LAST_WRITE: Duration = Duration::from_secs(5);
