@@ -43,7 +43,10 @@ async fn a_deleted_session_is_stopped_and_can_be_restored_without_its_program() 
     })
     .await;
     assert!(listed(&owner, "").await.is_empty());
-    assert_eq!(listed(&owner, "?deleted=true").await, [session.id.clone()]);
+    assert_eq!(
+        listed(&owner, "?deleted=true").await,
+        std::slice::from_ref(&session.id)
+    );
     let output = format!("/v1/sessions/{}/output", session.id);
     assert_eq!(owner.get(&output).await.verdict(), "410 session_deleted");
     let again: Session = remove(&owner, &session, "").await.ok();
@@ -51,7 +54,7 @@ async fn a_deleted_session_is_stopped_and_can_be_restored_without_its_program() 
     let restore = format!("/v1/sessions/{}/restore", session.id);
     let restored: Session = owner.post(&restore, &json!({})).await.ok();
     assert_eq!((restored.purge_at, restored.state), (None, SessionState::Exited));
-    assert_eq!(listed(&owner, "").await, [session.id.clone()]);
+    assert_eq!(listed(&owner, "").await, std::slice::from_ref(&session.id));
     let output: Output = owner.get(&output).await.ok();
     assert!(output.data.0.starts_with(b"hello"));
     assert_eq!(
