@@ -5,8 +5,8 @@
 //! and costs nothing while it stands still; a [`Writer`] types into it as long as its [`Gate`] lets it.
 //!
 //! This crate knows no HTTP, no device and no permission: what may be done is decided above it, and reaches it
-//! as a [`Gate`] only. Widths of characters are those of alacritty_terminal (the `unicode-width` tables), for
-//! everybody who watches.
+//! as a [`Gate`] only. Widths of characters are those of the `unicode-width` tables, for everybody who
+//! watches.
 
 mod attachment;
 mod checkpoint;

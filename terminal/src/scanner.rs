@@ -20,23 +20,11 @@ pub(crate) struct Scanner {
     is_synchronized: bool,
     /// Inside a sequence that is too long to keep: it is dropped up to its end.
     is_skipping: bool,
-    /// Whether the last unit passed on ends with a character that is shown.
-    follows_text: bool,
-}
-
-/// Complete units, in order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Units<'a> {
-    /// Any number of units.
-    Plain(&'a [u8]),
-    /// Repeat the character before (REP, ECMA-48 8.3.103). Passed on only if there is one directly before; the
-    /// standard leaves all else undefined.
-    Repeat(&'a [u8]),
 }
 
 impl Scanner {
     /// Takes output and passes on what it completes.
-    pub(crate) fn feed(&mut self, output: &[u8], sink: &mut dyn FnMut(Units<'_>)) {
+    pub(crate) fn feed(&mut self, output: &[u8], sink: &mut dyn FnMut(&[u8])) {
         let output = if self.is_skipping {
             self.skip(output, sink)
         } else {
@@ -67,7 +55,7 @@ impl Scanner {
     }
 
     /// Ends a synchronized update: passes on its complete units.
-    pub(crate) fn release(&mut self, sink: &mut dyn FnMut(Units<'_>)) {
+    pub(crate) fn release(&mut self, sink: &mut dyn FnMut(&[u8])) {
         if self.is_synchronized {
             let rest = self.held.split_off(self.complete);
             let units = std::mem::replace(&mut self.held, rest);
@@ -86,9 +74,27 @@ impl Scanner {
         self.is_synchronized
     }
 
-    /// Whether a character that is shown is the last that was passed on.
-    pub(crate) fn follows_text(&self) -> bool {
-        self.follows_text
+    /// Whether nothing is kept of what was taken, so that output may as well be drawn without being scanned.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.held.is_empty() && !self.is_synchronized && !self.is_skipping
+    }
+
+    /// How much of the output to feed at once, so that the rest may be drawn without being scanned.
+    pub(crate) fn stride(&self, output: &[u8]) -> usize {
+        if self.is_synchronized || self.is_skipping {
+            let end = output.windows(END.len()).position(|bytes| bytes == END);
+            return end.map_or(output.len(), |start| start + END.len());
+        }
+        let mut state = self.state;
+        for (index, &byte) in output.iter().enumerate() {
+            if state != State::Ground || byte == ESC {
+                state = state.after(byte);
+            }
+            if state == State::Ground {
+                return index + 1;
+            }
+        }
+        output.len()
     }
 
     /// What brings a fresh parser to where this one is, before what is pending: nothing, or the beginning of a
@@ -103,7 +109,7 @@ impl Scanner {
 
     /// Scans `bytes` from `scanned` on (what is before was scanned) and passes on complete units; holds a
     /// synchronized update back if `hold`. Returns how many bytes were passed on.
-    fn scan(&mut self, bytes: &[u8], scanned: usize, hold: bool, sink: &mut dyn FnMut(Units<'_>)) -> usize {
+    fn scan(&mut self, bytes: &[u8], scanned: usize, hold: bool, sink: &mut dyn FnMut(&[u8])) -> usize {
         let mut at = scanned;
         let mut passed = 0;
         while let Some(end) = self.unit(bytes, at) {
@@ -122,11 +128,6 @@ impl Scanner {
                 }
                 Effect::End if self.is_synchronized => {
                     self.held_units(&bytes[passed..end], sink);
-                    passed = end;
-                }
-                Effect::Repeat if !self.is_synchronized => {
-                    self.pass(&bytes[passed..start], sink);
-                    self.repeat(unit, sink);
                     passed = end;
                 }
                 _ => {}
@@ -160,62 +161,34 @@ impl Scanner {
         None
     }
 
-    /// Passes on the units of a synchronized update that has ended. They are scanned again for what must be
-    /// passed on by itself.
-    fn held_units(&mut self, units: &[u8], sink: &mut dyn FnMut(Units<'_>)) {
+    /// Passes on the units of a synchronized update that has ended.
+    fn held_units(&mut self, units: &[u8], sink: &mut dyn FnMut(&[u8])) {
         self.is_synchronized = false;
-        let mut again = Self {
-            follows_text: self.follows_text,
-            ..Self::default()
-        };
-        again.scan(units, 0, false, sink);
-        self.follows_text = again.follows_text;
+        self.pass(units, sink);
     }
 
-    fn repeat(&mut self, unit: &[u8], sink: &mut dyn FnMut(Units<'_>)) {
-        let sequence = unit.iter().rposition(|&byte| byte == ESC).unwrap_or(0);
-        if sequence > 0 {
-            // What the sequence's first byte ends is ended by itself.
-            self.pass(&unit[..sequence], sink);
-            self.pass(STRING_TERMINATOR, sink);
-        } else if self.follows_text {
-            sink(Units::Repeat(unit));
-        }
-    }
-
-    fn pass(&mut self, units: &[u8], sink: &mut dyn FnMut(Units<'_>)) {
+    fn pass(&mut self, units: &[u8], sink: &mut dyn FnMut(&[u8])) {
         if units.is_empty() {
             return;
         }
-        self.follows_text = ends_with_text(units);
-        let whole = if self.follows_text {
-            whole_characters(units)
-        } else {
-            units.len()
-        };
-        sink(Units::Plain(&units[..whole]));
-        if whole < units.len() {
-            // Cut off by what comes next, which the parser does not see yet: it would wait for the rest.
-            sink(Units::Plain(REPLACEMENT));
-        }
+        sink(units);
     }
 
     /// Drops an incomplete unit that is too long, but for the controls in it that have their effect at once.
-    fn give_up(&mut self, sink: &mut dyn FnMut(Units<'_>)) {
+    fn give_up(&mut self, sink: &mut dyn FnMut(&[u8])) {
         let dropped = std::mem::take(&mut self.held);
         self.is_skipping = true;
-        self.follows_text = false;
         self.state = self.state.given_up();
         if self.state.executes_controls() {
             dropped
                 .iter()
                 .filter(|byte| is_executed(**byte))
-                .for_each(|byte| sink(Units::Plain(&[*byte])));
+                .for_each(|byte| sink(&[*byte]));
         }
     }
 
     /// Drops the rest of a unit that was given up; returns what comes after it.
-    fn skip<'a>(&mut self, output: &'a [u8], sink: &mut dyn FnMut(Units<'_>)) -> &'a [u8] {
+    fn skip<'a>(&mut self, output: &'a [u8], sink: &mut dyn FnMut(&[u8])) -> &'a [u8] {
         for (index, &byte) in output.iter().enumerate() {
             if byte == ESC {
                 self.is_skipping = false;
@@ -223,7 +196,7 @@ impl Scanner {
                 return &output[index..];
             }
             if self.state.executes_controls() && is_executed(byte) {
-                sink(Units::Plain(&[byte]));
+                sink(&[byte]);
             }
             self.state = self.state.after(byte);
             if self.state == State::Ground {
@@ -235,6 +208,26 @@ impl Scanner {
     }
 }
 
+/// The length of the sequence that output begins with, if it is complete.
+pub(crate) fn unit_length(output: &[u8]) -> Option<usize> {
+    if output.first() != Some(&ESC) {
+        return None;
+    }
+    let mut state = State::Ground;
+    for (index, &byte) in output.iter().enumerate() {
+        state = state.after(byte);
+        if state == State::Ground {
+            return Some(index + 1);
+        }
+    }
+    None
+}
+
+/// Whether a sequence begins a synchronized update.
+pub(crate) fn begins_update(unit: &[u8]) -> bool {
+    effect(unit) == Effect::Begin
+}
+
 /// What a sequence means to the scanner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Effect {
@@ -243,12 +236,11 @@ enum Effect {
     Begin,
     /// A synchronized update ends.
     End,
-    Repeat,
 }
 
 /// The effect of a unit that begins with `ESC`.
 fn effect(unit: &[u8]) -> Effect {
-    let Some(&last) = unit.last().filter(|last| matches!(last, b'h' | b'l' | b'b')) else {
+    let Some(&last) = unit.last().filter(|last| matches!(last, b'h' | b'l')) else {
         return Effect::None;
     };
     // A unit may hold an aborted sequence, or a string that the last one ends, before the last sequence.
@@ -264,7 +256,6 @@ fn effect(unit: &[u8]) -> Effect {
     let body = body.1;
     let is_number = |text: &[u8]| text.iter().all(|byte| matches!(byte, b'0'..=b'9' | b':' | b';'));
     match (last, body.split_first()) {
-        (b'b', _) if is_number(body) => Effect::Repeat,
         (b'h' | b'l', Some((b'?', modes))) if is_number(modes) => {
             let is_synchronized = modes.split(|&byte| byte == b';').any(|mode| mode == b"2026");
             match (is_synchronized, last) {
@@ -294,21 +285,6 @@ fn whole_characters(text: &[u8]) -> usize {
     text.len()
 }
 
-fn ends_with_text(units: &[u8]) -> bool {
-    match units.iter().rposition(|&byte| byte == ESC) {
-        None => units
-            .last()
-            .is_some_and(|&byte| !is_executed(byte) && byte != DEL),
-        Some(start) => {
-            let mut scanner = Scanner::default();
-            let end = scanner
-                .unit(&units[start..], 0)
-                .map_or(units.len(), |end| start + end);
-            end < units.len() && ends_with_text(&units[end..])
-        }
-    }
-}
-
 /// A control that has its effect also inside a sequence.
 fn is_executed(byte: u8) -> bool {
     byte < 0x20 && !matches!(byte, ESC | CAN | SUB)
@@ -318,9 +294,8 @@ const ESC: u8 = 0x1b;
 const CAN: u8 = 0x18;
 const SUB: u8 = 0x1a;
 const DEL: u8 = 0x7f;
-/// What is shown for bytes that are no character.
-const REPLACEMENT: &[u8] = "\u{fffd}".as_bytes();
-const STRING_TERMINATOR: &[u8] = b"\x1b\\";
+/// How almost everybody ends a synchronized update.
+const END: &[u8] = b"\x1b[?2026l";
 /// Bytes of an incomplete sequence to keep; longer ones are images and the like, which no screen here shows.
 const MAX_UNIT: usize = 64 * 1024;
 /// Bytes of a synchronized update to hold back; less than a viewer is sent before it must acknowledge, since one

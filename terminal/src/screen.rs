@@ -5,10 +5,12 @@ use std::ops::Range;
 use crate::offset::Offset;
 use crate::size::Size;
 
-mod alacritty;
+mod emulator;
+mod keyboard;
 mod signals;
+mod titles;
 
-pub(crate) use alacritty::AlacrittyScreen;
+pub(crate) use emulator::Emulator;
 pub use signals::Signal;
 
 /// The state of a terminal, drawn by a program's output.
@@ -120,5 +122,5 @@ pub struct Snapshot {
 /// A fresh screen of this size, for whoever draws a session's output himself.
 #[must_use]
 pub fn screen(size: Size) -> Box<dyn Screen> {
-    Box::new(AlacrittyScreen::new(size))
+    Box::new(Emulator::new(size))
 }

@@ -17,7 +17,7 @@ use crate::keeper::{Held, Keeper};
 use crate::offset::Offset;
 use crate::process::{Exit, Tree};
 use crate::pty;
-use crate::screen::{AlacrittyScreen, Screen, Signal, Snapshot};
+use crate::screen::{Emulator, Screen, Signal, Snapshot};
 use crate::size::Size;
 use crate::spawn::{Command, SpawnError};
 
@@ -387,7 +387,7 @@ impl Shared {
             false => Size::new(1, 1),
         };
         Self {
-            screen: Mutex::new(Box::new(AlacrittyScreen::new(size))),
+            screen: Mutex::new(Box::new(Emulator::new(size))),
             journal: Mutex::new(journal),
             output: watch::Sender::new(()),
             drawn: watch::Sender::new(drawn),

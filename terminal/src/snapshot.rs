@@ -59,7 +59,7 @@ pub(crate) struct Pen {
 }
 
 /// A hyperlink (OSC 8).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Link {
     pub(crate) id: String,
     pub(crate) uri: String,
@@ -110,13 +110,9 @@ impl Painter {
         }
     }
 
-    /// Writes characters of one cell with `pen`.
-    pub(crate) fn character(&mut self, character: char, combining: &[char], pen: &Pen) {
-        self.set_pen(pen);
-        for character in std::iter::once(&character).chain(combining) {
-            self.bytes
-                .extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
-        }
+    /// Writes text with the pen that is set.
+    pub(crate) fn text(&mut self, text: &str) {
+        self.bytes.extend_from_slice(text.as_bytes());
     }
 
     /// Changes what following characters are written with.
@@ -227,7 +223,10 @@ mod tests {
 
     fn written(pens: &[Pen]) -> String {
         let mut painter = Painter::default();
-        pens.iter().for_each(|pen| painter.character('x', &[], pen));
+        for pen in pens {
+            painter.set_pen(pen);
+            painter.text("x");
+        }
         String::from_utf8(painter.into_bytes()).unwrap()
     }
 
@@ -273,7 +272,8 @@ mod tests {
                 link: Some(link),
                 ..Pen::default()
             };
-            painter.character('x', &[], &pen);
+            painter.set_pen(&pen);
+            painter.text("x");
         }
         let bytes = painter.into_bytes();
         assert!(bytes.len() < 2 * super::MAX_LINKS, "{} bytes", bytes.len());

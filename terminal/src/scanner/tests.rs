@@ -1,18 +1,11 @@
 //! Only complete units are passed on, and memory has an end.
 
-use super::{MAX_SYNCHRONIZED, MAX_UNIT, Scanner, Units};
+use super::{MAX_SYNCHRONIZED, MAX_UNIT, Scanner};
 
 /// What a scanner passes on of each part.
 fn passed(scanner: &mut Scanner, output: &[u8]) -> String {
     let mut all = Vec::new();
-    scanner.feed(output, &mut |units| match units {
-        Units::Plain(bytes) => all.extend_from_slice(bytes),
-        Units::Repeat(bytes) => {
-            all.extend_from_slice(b"<repeat ");
-            all.extend_from_slice(&bytes[1..]);
-            all.push(b'>');
-        }
-    });
+    scanner.feed(output, &mut |units| all.extend_from_slice(units));
     String::from_utf8_lossy(&all).into_owned()
 }
 
@@ -80,23 +73,6 @@ fn a_synchronized_update_that_is_too_long_is_passed_on() {
     assert!(passed(&mut scanner, screen.as_bytes()).len() > MAX_SYNCHRONIZED);
     assert!(!scanner.is_synchronized());
     assert_eq!(passed(&mut scanner, b"at once"), "at once");
-}
-
-#[test]
-fn a_repetition_is_passed_on_directly_behind_a_character_only() {
-    assert_eq!(
-        parts(&["a\x1b[3b\x1b[2b\x1b[mb"]),
-        ["a<repeat [3b><repeat [2b>\x1b[mb"]
-    );
-    assert_eq!(parts(&["a", "\x1b[3b"]), ["a", "<repeat [3b>"]);
-    assert_eq!(
-        parts(&["\n\x1b[3b", "a\x1b[m\x1b[3b", "\x1b]0;t\x1b[3bc"]),
-        ["\n", "a\x1b[m", "\x1b]0;t\x1b\\c"]
-    );
-    assert_eq!(
-        parts(&["\x1b[?2026ha\x1b[3b\x1b[?2026l"]),
-        ["\x1b[?2026ha<repeat [3b>\x1b[?2026l"]
-    );
 }
 
 #[test]

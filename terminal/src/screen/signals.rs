@@ -69,6 +69,24 @@ impl Signals {
         Some(start..known.unwrap_or(end).max(start))
     }
 
+    /// The lines that are remembered by their numbers.
+    pub(super) fn marks(&self) -> Vec<u64> {
+        self.output
+            .iter()
+            .flat_map(|(start, end)| std::iter::once(*start).chain(*end))
+            .collect()
+    }
+
+    /// Follows lines that got other numbers.
+    pub(super) fn move_marks(&mut self, from: &[u64], to: &[u64]) {
+        let moved = |mark: u64| {
+            from.iter()
+                .position(|old| *old == mark)
+                .map_or(mark, |index| to[index])
+        };
+        self.output = self.output.map(|(start, end)| (moved(start), end.map(moved)));
+    }
+
     /// OSC 9, whose numbered commands (ConEmu's, such as 9;4 for progress) are no notifications.
     fn growl(&mut self, parameters: &[&[u8]]) {
         let is_numbered = parameters.len() > 1 && parameters[0].iter().all(u8::is_ascii_digit);

@@ -13,7 +13,7 @@ use crate::attachment::Drawn;
 use crate::checkpoint::Checkpoint;
 use crate::journal::Read;
 use crate::offset::Offset;
-use crate::screen::{AlacrittyScreen, Screen};
+use crate::screen::{Emulator, Screen};
 use crate::size::Size;
 
 /// Draws a session's records until its program has ended and all of them are drawn.
@@ -218,7 +218,7 @@ fn record(shared: &Shared, change: impl FnOnce(&mut dyn Screen), advance: impl F
     let size = screen.size();
     if catch_unwind(AssertUnwindSafe(|| change(screen.as_mut()))).is_err() {
         tracing::error!("the screen failed on a session's output and was begun anew");
-        *screen = Box::new(AlacrittyScreen::new(size));
+        *screen = Box::new(Emulator::new(size));
     }
     let replies = screen.take_replies();
     let pending = screen.pending();

@@ -11,7 +11,7 @@ use crate::attachment::Drawn;
 use crate::checkpoint::Checkpoint;
 use crate::journal::Journal;
 use crate::offset::Offset;
-use crate::screen::AlacrittyScreen;
+use crate::screen::Emulator;
 
 impl Session {
     /// Waits until the screen shows what the program wrote before this process took the session over; at once, where
@@ -98,7 +98,7 @@ impl Shared {
         let mut screen = self.screen();
         let drawn = match checkpoint {
             Some(checkpoint) => {
-                *screen = Box::new(AlacrittyScreen::new(checkpoint.size));
+                *screen = Box::new(Emulator::new(checkpoint.size));
                 screen.feed(&checkpoint.bytes);
                 // A drawing asks nothing, and what it says was said.
                 screen.take_replies();
@@ -114,7 +114,7 @@ impl Shared {
                     let journal = self.journal();
                     journal.first_size().unwrap_or(journal.size())
                 };
-                *screen = Box::new(AlacrittyScreen::new(size));
+                *screen = Box::new(Emulator::new(size));
                 Drawn {
                     seen: Offset::START,
                     ground: Offset::START,

@@ -135,7 +135,7 @@ async fn a_late_viewer_sees_the_screen_the_rest_and_the_end() {
     let session = run(r"printf 'x\033[3'; exit 7").await;
     let exit = exit(&session).await;
     let mut attachment = session.attach(Mode::View, Start::Screen);
-    let mut text = crate::screen::AlacrittyScreen::new(session.size());
+    let mut text = crate::screen::Emulator::new(session.size());
     let mut last = None;
     while let Some(update) = soon(attachment.next()).await {
         match &update {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Attachment, Mode, Offset, Start, Update, exit, read_to_end, run, soon};
-use crate::screen::{AlacrittyScreen, Screen};
+use crate::screen::{Emulator, Screen};
 
 /// Lines with a number, colours and wide characters.
 fn mixed(lines: u32) -> String {
@@ -13,14 +13,14 @@ fn mixed(lines: u32) -> String {
 }
 
 /// Follows as a browser does: draws, acknowledges, and starts over with each snapshot.
-async fn watch(mut attachment: Attachment, mut screen: AlacrittyScreen) -> (Vec<String>, usize) {
+async fn watch(mut attachment: Attachment, mut screen: Emulator) -> (Vec<String>, usize) {
     let mut snapshots = 0;
     let mut end = attachment.offset();
     while let Some(update) = soon(attachment.next()).await {
         match update {
             Update::Snapshot(snapshot) => {
                 snapshots += 1;
-                screen = AlacrittyScreen::new(snapshot.size);
+                screen = Emulator::new(snapshot.size);
                 screen.feed(&snapshot.bytes);
                 attachment.acked(snapshot.ground);
                 end = snapshot.ground;
@@ -42,7 +42,7 @@ async fn watch(mut attachment: Attachment, mut screen: AlacrittyScreen) -> (Vec<
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_viewer_that_stands_still_delays_nobody_and_costs_nothing() {
     let session = run(&mixed(285_000)).await;
-    let fresh = || AlacrittyScreen::new(session.size());
+    let fresh = || Emulator::new(session.size());
     let mut still = session.attach(Mode::View, Start::Offset(Offset::START));
     let watching = tokio::spawn(watch(session.attach(Mode::View, Start::Screen), fresh()));
     let mut received = 0;

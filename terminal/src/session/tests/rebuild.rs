@@ -9,7 +9,7 @@ use super::{Mode, Offset, Session, Size, Start, Update, read_until, shell, soon}
 use crate::checkpoint::Checkpoint;
 use crate::journal::{Journal, UnixMs};
 use crate::keeper::{self, Held};
-use crate::screen::{AlacrittyScreen, Screen};
+use crate::screen::{Emulator, Screen};
 
 const ALL: Offset = Offset(u64::MAX);
 
@@ -59,7 +59,7 @@ async fn a_viewer_gets_the_screen_that_was_there() {
         panic!("the screen comes first")
     };
     assert_eq!((snapshot.size, snapshot.ground), (Size::new(30, 5), Offset(16)));
-    let mut screen = AlacrittyScreen::new(snapshot.size);
+    let mut screen = Emulator::new(snapshot.size);
     screen.feed(&snapshot.bytes);
     assert_eq!(screen.text_lines()[0], "old new");
     session.stop().await;
@@ -149,7 +149,7 @@ fn text(bytes: &[u8]) -> String {
 async fn rebuild(seed: u64, length: usize, cut: usize) -> (Vec<u8>, Vec<u8>) {
     let directory = TempDir::new().unwrap();
     let mut journal = journal();
-    let mut screen = AlacrittyScreen::new(Size::new(40, 10));
+    let mut screen = Emulator::new(Size::new(40, 10));
     let mut random = seed;
     let mut sizes = 0;
     for step in 0..length {

@@ -1,8 +1,8 @@
 //! What each sequence does: mostly what alacritty's terminal does with it.
 
 use alacritty_terminal::grid::Dimensions;
+use alacritty_terminal::index::Column;
 use alacritty_terminal::term::TermMode;
-use alacritty_terminal::term::color::COUNT;
 use alacritty_terminal::vte::ansi::{
     Attr, CharsetIndex, ClearMode, CursorShape, CursorStyle, Handler, Hyperlink, KeyboardModes,
     KeyboardModesApplyBehavior, LineClearMode, Mode, ModifyOtherKeys, NamedPrivateMode, PrivateMode, Rgb,
@@ -10,10 +10,9 @@ use alacritty_terminal::vte::ansi::{
 };
 use unicode_width::UnicodeWidthChar;
 
-use super::{Terminal, is_default_tab, line};
-use crate::screen::alacritty::colours;
-use crate::screen::alacritty::keyboard::Keyboard;
-use crate::screen::alacritty::titles::Titles;
+use super::{Cells, Terminal, line};
+use crate::screen::emulator::colours::Colours;
+use crate::screen::keyboard::Keyboard;
 
 /// Hands sequences on as they are.
 macro_rules! hand_on {
@@ -90,10 +89,6 @@ impl Handler for Terminal {
         self.trim_history();
     }
 
-    fn bell(&mut self) {
-        self.signals.bell();
-    }
-
     fn goto(&mut self, line: i32, column: usize) {
         self.term.goto(line, column);
         self.keep_in_region();
@@ -131,7 +126,8 @@ impl Handler for Terminal {
     }
 
     fn delete_chars(&mut self, count: usize) {
-        self.term.delete_chars(count);
+        self.term
+            .delete_chars(count.min(self.columns() - self.cursor().1));
         self.mend_row(self.cursor().0);
     }
 
@@ -150,6 +146,16 @@ impl Handler for Terminal {
     fn clear_screen(&mut self, mode: ClearMode) {
         if let ClearMode::Saved = mode {
             self.forget_history();
+        }
+        if let (ClearMode::Above, 1) = (&mode, self.cursor().0) {
+            self.blank_row(0);
+        }
+        if let ClearMode::All = mode
+            && !self.has(TermMode::ALT_SCREEN)
+            && (0..self.rows()).all(|row| self.term.grid()[line(row)].is_clear())
+        {
+            (0..self.rows()).for_each(|row| self.blank_row(row));
+            return;
         }
         self.term.clear_screen(mode);
         self.trim_history();
@@ -227,17 +233,12 @@ impl Handler for Terminal {
     fn reset_state(&mut self) {
         self.show_primary();
         self.forget_history();
-        self.term.reset_state();
-        (0..COUNT).for_each(|index| self.term.reset_color(index));
-        self.region = (0, self.rows());
-        self.tabs = (0..self.columns()).map(is_default_tab).collect();
-        self.is_shifted = false;
-        self.titles = Titles::default();
-        self.keyboard = Keyboard::default();
-        self.other_keyboard = Keyboard::default();
-        self.other_keys = 0;
-        self.has_cursor_style = false;
-        self.kept_modes.clear();
+        let (columns, rows) = (self.columns(), self.rows());
+        *self = Self {
+            forgotten: self.forgotten,
+            last_character: self.last_character,
+            ..Self::fresh(Cells { columns, rows }, self.replies.clone())
+        };
     }
 
     fn set_cursor_style(&mut self, style: Option<CursorStyle>) {
@@ -263,7 +264,8 @@ impl Handler for Terminal {
     }
 
     fn dynamic_color_sequence(&mut self, prefix: String, index: usize, terminator: &str) {
-        let Rgb { r, g, b } = self.term.colors()[index].unwrap_or_else(|| colours::default(index));
+        let [r, g, b] = self.term.colors()[index]
+            .map_or_else(|| Colours::default().get(index), |rgb| [rgb.r, rgb.g, rgb.b]);
         self.replies.answer(&format!(
             "\x1b]{prefix};rgb:{r:02x}{r:02x}/{g:02x}{g:02x}/{b:02x}{b:02x}{terminator}"
         ));
@@ -321,11 +323,21 @@ impl Terminal {
         self.goto(line(row.min(self.rows() - 1)).0 - line(top).0, column);
     }
 
+    fn blank_row(&mut self, row: usize) {
+        let background = self.term.grid().cursor.template.bg;
+        for column in 0..self.columns() {
+            self.term.grid_mut()[line(row)][Column(column)] = background.into();
+        }
+    }
+
     fn note_mode(&mut self, mode: NamedPrivateMode) {
         match mode {
             NamedPrivateMode::BlinkingCursor => self.has_cursor_style = true,
             // Changing the width resets the region, whatever else it does.
-            NamedPrivateMode::ColumnMode => self.region = (0, self.rows()),
+            NamedPrivateMode::ColumnMode => {
+                self.region = (0, self.rows());
+                self.goto(0, 0);
+            }
             _ => {}
         }
     }

@@ -13,36 +13,34 @@ use alacritty_terminal::vte::ansi::{CharsetIndex, Handler, KeyboardModes, Keyboa
 use unicode_width::UnicodeWidthChar;
 
 use super::cells;
-use super::keyboard::Keyboard;
-use super::titles::Titles;
-use crate::screen::signals::Signals;
+use crate::screen::keyboard::Keyboard;
+use crate::screen::titles::Titles;
 use crate::size::Size;
 
 mod handler;
 
 /// A terminal and what it has no getter for.
-pub(super) struct Terminal {
-    pub(super) term: Term<Listener>,
+pub(in super::super) struct Terminal {
+    pub(in super::super) term: Term<Listener>,
     replies: Listener,
     /// The scroll region: its first row, and the one behind its last.
-    pub(super) region: (usize, usize),
+    pub(in super::super) region: (usize, usize),
     /// Whether there is a tab stop, for each column.
-    pub(super) tabs: Vec<bool>,
+    pub(in super::super) tabs: Vec<bool>,
     /// Whether characters come from G1, by SHIFT OUT.
-    pub(super) is_shifted: bool,
-    pub(super) titles: Titles,
+    pub(in super::super) is_shifted: bool,
+    pub(in super::super) titles: Titles,
     /// The kitty keyboard protocol on the screen that shows, and on the other one.
-    pub(super) keyboard: Keyboard,
-    pub(super) other_keyboard: Keyboard,
+    pub(in super::super) keyboard: Keyboard,
+    pub(in super::super) other_keyboard: Keyboard,
     /// xterm's `modifyOtherKeys`.
-    pub(super) other_keys: u8,
+    pub(in super::super) other_keys: u8,
     /// Whether the program chose a cursor style.
-    pub(super) has_cursor_style: bool,
+    pub(in super::super) has_cursor_style: bool,
     /// Private modes of [`KEPT_MODES`] that are set and that the terminal does not know.
-    pub(super) kept_modes: Vec<u16>,
+    pub(in super::super) kept_modes: Vec<u16>,
     /// The last character that was written.
-    pub(super) last_character: Option<char>,
-    pub(super) signals: Signals,
+    pub(in super::super) last_character: Option<char>,
     /// Lines of history that were forgotten.
     forgotten: u64,
     /// Lines of the primary screen's history while the alternate one shows.
@@ -50,15 +48,17 @@ pub(super) struct Terminal {
 }
 
 impl Terminal {
-    pub(super) fn new(size: Size) -> Self {
-        let replies = Listener::default();
+    pub(in super::super) fn new(size: Size) -> Self {
+        Self::fresh(Cells::of(size), Listener::default())
+    }
+
+    fn fresh(dimensions: Cells, replies: Listener) -> Self {
         let config = Config {
             scrolling_history: HISTORY + SLACK,
             kitty_keyboard: true,
             osc52: Osc52::Disabled,
             ..Config::default()
         };
-        let dimensions = Cells::of(size);
         Self {
             term: Term::new(config, &dimensions, replies.clone()),
             replies,
@@ -72,14 +72,16 @@ impl Terminal {
             has_cursor_style: false,
             kept_modes: Vec::new(),
             last_character: None,
-            signals: Signals::default(),
             forgotten: 0,
             hidden_history: 0,
         }
     }
 
-    pub(super) fn resize(&mut self, size: Size) {
+    pub(in super::super) fn resize(&mut self, size: Size) {
         let dimensions = Cells::of(size);
+        if (dimensions.columns, dimensions.rows) == (self.columns(), self.rows()) {
+            return;
+        }
         self.term.resize(dimensions);
         self.region = (0, dimensions.rows);
         let before = self.tabs.len();
@@ -87,36 +89,38 @@ impl Terminal {
         (before..dimensions.columns).for_each(|column| self.tabs[column] = is_default_tab(column));
         self.settle_cursors();
         self.mend_all();
+        self.mark_rows();
         if self.has(TermMode::ALT_SCREEN) {
             // The hidden screen's saved cursor is its cursor from here on, as after entering the alternate one;
             // so looking at it (which makes it so) changes nothing.
             self.on_other_screen(|terminal| {
                 terminal.settle_cursors();
                 terminal.mend_all();
+                terminal.mark_rows();
                 terminal.hidden_history = terminal.term.history_size();
             });
         }
     }
 
     /// The answers since the last call.
-    pub(super) fn take_replies(&mut self) -> Vec<u8> {
+    pub(in super::super) fn take_replies(&mut self) -> Vec<u8> {
         std::mem::take(&mut *self.replies.lock())
     }
 
-    pub(super) fn has(&self, mode: TermMode) -> bool {
+    pub(in super::super) fn has(&self, mode: TermMode) -> bool {
         self.term.mode().contains(mode)
     }
 
-    pub(super) fn columns(&self) -> usize {
+    pub(in super::super) fn columns(&self) -> usize {
         self.term.columns()
     }
 
-    pub(super) fn rows(&self) -> usize {
+    pub(in super::super) fn rows(&self) -> usize {
         self.term.screen_lines()
     }
 
     /// The numbers of the lines of the primary screen's history.
-    pub(super) fn history(&self) -> Range<u64> {
+    pub(in super::super) fn history(&self) -> Range<u64> {
         // The other screen's history is out of sight, so its length is what it was when that was left.
         let lines = if self.has(TermMode::ALT_SCREEN) {
             self.hidden_history
@@ -147,7 +151,7 @@ impl Terminal {
     }
 
     /// A cell of the visible screen.
-    pub(super) fn cell(&self, row: usize, column: usize) -> &Cell {
+    pub(in super::super) fn cell(&self, row: usize, column: usize) -> &Cell {
         &self.term.grid()[line(row)][Column(column)]
     }
 
@@ -159,7 +163,7 @@ impl Terminal {
     }
 
     /// The lines of a range that there are.
-    pub(super) fn lines(&self, range: Range<u64>) -> Vec<crate::Line> {
+    pub(in super::super) fn lines(&self, range: Range<u64>) -> Vec<(String, bool)> {
         let history = self.history();
         // The primary screen's history cannot be read while the alternate one shows.
         let first = if self.has(TermMode::ALT_SCREEN) {
@@ -169,17 +173,17 @@ impl Terminal {
         };
         let numbers = range.start.max(first)..range.end.min(history.end + self.rows() as u64);
         numbers
-            .map(|number| cells::line(self.line_at(number), self.columns(), number))
+            .map(|number| cells::line(self.line_at(number), self.columns()))
             .collect()
     }
 
     /// Whether the row's text goes on in the next row.
-    pub(super) fn is_wrapped(&self, row: usize) -> bool {
+    pub(in super::super) fn is_wrapped(&self, row: usize) -> bool {
         self.cell(row, self.columns() - 1).flags.contains(Flags::WRAPLINE)
     }
 
     /// Where the next character goes, and whether it goes to the next row first.
-    pub(super) fn cursor(&self) -> (usize, usize, bool) {
+    pub(in super::super) fn cursor(&self) -> (usize, usize, bool) {
         let cursor = &self.term.grid().cursor;
         (
             row(cursor.point.line),
@@ -189,7 +193,7 @@ impl Terminal {
     }
 
     /// Runs `look` while the alternate screen's terminal shows the primary one instead.
-    pub(super) fn on_other_screen<T>(&mut self, look: impl FnOnce(&mut Self) -> T) -> T {
+    pub(in super::super) fn on_other_screen<T>(&mut self, look: impl FnOnce(&mut Self) -> T) -> T {
         let blank = alacritty_terminal::Grid::new(self.rows(), self.columns(), 0);
         // Swapping back clears the alternate screen.
         let alternate = std::mem::replace(self.term.grid_mut(), blank);
@@ -205,7 +209,7 @@ impl Terminal {
 
     /// The column of the character before the cursor, if writing that character there again would leave
     /// everything as it is. Then, and only then, is it repeated when the program says so.
-    pub(super) fn repeatable(&self) -> Option<usize> {
+    pub(in super::super) fn repeatable(&self) -> Option<usize> {
         let character = self.last_character?;
         let (row, column, needs_wrap) = self.cursor();
         let mut column = if needs_wrap {
@@ -238,7 +242,7 @@ impl Terminal {
     }
 
     /// The set that characters come from.
-    pub(super) fn charset(&self) -> CharsetIndex {
+    pub(in super::super) fn charset(&self) -> CharsetIndex {
         if self.is_shifted {
             CharsetIndex::G1
         } else {
@@ -263,7 +267,7 @@ impl Terminal {
     }
 
     /// Tells the terminal the keyboard flags, which swapping screens resets.
-    pub(super) fn apply_keyboard(&mut self) {
+    pub(in super::super) fn apply_keyboard(&mut self) {
         let flags = KeyboardModes::from_bits_truncate(self.keyboard.flags());
         self.term
             .set_keyboard_mode(flags, KeyboardModesApplyBehavior::Replace);
@@ -285,6 +289,21 @@ impl Terminal {
 
     fn mend_row(&mut self, row: usize) {
         (0..=self.columns()).for_each(|column| self.mend(row, column));
+        let last = self.columns() - 1;
+        let cells = &mut self.term.grid_mut()[line(row)];
+        (0..last).for_each(|column| cells[Column(column)].flags.remove(Flags::WRAPLINE));
+    }
+
+    /// Marks all rows as written throughout: those wrapped anew are thought of as shorter, and their rests come back
+    /// when the rows are used again.
+    fn mark_rows(&mut self) {
+        let last = Column(self.columns() - 1);
+        let (top, rows) = (self.term.topmost_line().0, self.rows());
+        let grid = self.term.grid_mut();
+        grid.truncate();
+        for at in (top..0).map(Line).chain((0..rows).map(line)) {
+            grid[at][last].flags |= Flags::empty();
+        }
     }
 
     fn mend_all(&mut self) {
@@ -318,7 +337,7 @@ impl Terminal {
 
 /// Collects the terminal's answers.
 #[derive(Clone, Default)]
-pub(super) struct Listener(Arc<Mutex<Vec<u8>>>);
+pub(in super::super) struct Listener(Arc<Mutex<Vec<u8>>>);
 
 impl Listener {
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<u8>> {
@@ -373,16 +392,16 @@ impl Dimensions for Cells {
 }
 
 /// The line of a visible row.
-pub(super) fn line(row: usize) -> Line {
+pub(in super::super) fn line(row: usize) -> Line {
     Line(i32::try_from(row).unwrap_or(i32::MAX))
 }
 
 /// The visible row of a line.
-pub(super) fn row(line: Line) -> usize {
+pub(in super::super) fn row(line: Line) -> usize {
     usize::try_from(line.0).unwrap_or(0)
 }
 
-pub(super) fn is_default_tab(column: usize) -> bool {
+pub(in super::super) fn is_default_tab(column: usize) -> bool {
     column.is_multiple_of(8)
 }
 

@@ -1,0 +1,297 @@
+//! Snapshots draw the same state, whatever was written and wherever it was cut.
+
+use proptest::prelude::proptest;
+use proptest::{prop_assert, prop_assert_eq};
+
+use super::{Emulator, Screen};
+use crate::size::Size;
+use state::State;
+use streams::{hostile, shown, sizes, streams};
+
+mod alacritty;
+mod oracle;
+mod state;
+mod streams;
+
+fn screen(size: Size, output: &[u8]) -> Emulator {
+    let mut screen = Emulator::new(size);
+    screen.feed(output);
+    screen
+}
+
+/// Feeds `output` in two parts; a second terminal starts from the snapshot between them.
+fn assert_goes_on(size: Size, output: &[u8], cut: usize) -> Result<(), proptest::test_runner::TestCaseError> {
+    let (before, after) = output.split_at(cut.min(output.len()));
+    let mut original = screen(size, before);
+    let ground = before.len() - original.pending();
+    let snapshot = original.snapshot();
+    let mut copy = screen(size, &snapshot);
+    copy.feed(&before[ground..]);
+    prop_assert_eq!(
+        State::of(&original.terminal),
+        State::of(&copy.terminal),
+        "at the cut: {:?}",
+        shown(&snapshot)
+    );
+    original.feed(after);
+    copy.feed(after);
+    let (original, copy) = (
+        State::of(&original.terminal).without_wraps(),
+        State::of(&copy.terminal).without_wraps(),
+    );
+    prop_assert_eq!(original, copy, "at the end: {:?}", shown(&snapshot));
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(proptest::test_runner::Config { cases: 300, ..Default::default() })]
+
+    #[test]
+    fn a_snapshot_goes_on_as_the_terminal_does(size in sizes(), output in streams(), cut in 0..400_usize) {
+        assert_goes_on(size, &output, cut)?;
+    }
+
+    #[test]
+    fn a_snapshot_changes_nothing(size in sizes(), output in streams(), cut in 0..400_usize) {
+        let (before, after) = output.split_at(cut.min(output.len()));
+        let mut watched = screen(size, before);
+        let mut alone = screen(size, before);
+        watched.snapshot();
+        watched.draw(Size::new(3, 2));
+        watched.feed(after);
+        alone.feed(after);
+        prop_assert_eq!(State::of(&watched.terminal), State::of(&alone.terminal));
+    }
+
+    #[test]
+    fn a_cut_changes_nothing(size in sizes(), output in streams(), cut in 0..400_usize) {
+        let cut = cut.min(output.len());
+        let whole = screen(size, &output);
+        let mut parts = screen(size, &output[..cut]);
+        output[cut..].iter().for_each(|byte| parts.feed(&[*byte]));
+        prop_assert_eq!(State::of(&whole.terminal), State::of(&parts.terminal));
+    }
+
+    #[test]
+    fn a_snapshot_survives_changes_of_size(
+        size in sizes(), output in streams(), other in sizes(), more in streams(), cut in 0..400_usize,
+    ) {
+        let mut original = screen(size, &output);
+        original.resize(other);
+        let copy = screen(other, &original.snapshot());
+        prop_assert_eq!(&State::of(&original.terminal).visible, &State::of(&copy.terminal).visible);
+        original.feed(&more);
+        original.resize(size);
+        assert_goes_on(size, &more, cut)?;
+    }
+
+}
+
+proptest! {
+    #![proptest_config(proptest::test_runner::Config { cases: 40, ..Default::default() })]
+
+    #[test]
+    fn any_bytes_leave_it_alive(parts in proptest::collection::vec((hostile(), 0..5_usize), 0..6)) {
+        let mut screen = Emulator::new(Size::default());
+        for (output, size) in parts {
+            screen.feed(&output);
+            let size = [(1, 1), (1_000, 1_000), (2, 1_000), (80, 24), (7, 3)][size];
+            screen.resize(Size::new(size.0, size.1));
+            let cursor = screen.cursor();
+            prop_assert!(cursor.1 < size.1 && cursor.0 < size.0.max(2));
+        }
+        let size = screen.size();
+        let mut copy = Emulator::new(size);
+        copy.feed(&screen.checkpoint(100));
+        screen.release();
+        prop_assert_eq!(copy.cursor(), screen.cursor());
+        prop_assert!(screen.take_replies().len() < 100_000);
+    }
+}
+
+#[test]
+fn a_string_without_end_leaves_the_snapshot_whole() {
+    let size = Size::new(20, 5);
+    for begin in ["\x1b]0;", "\x1bPq", "\x1b_G", "\x1b["] {
+        let output = format!("before\r\n{begin}{}", "1".repeat(200_000));
+        for cut in [100, 70_000, 150_000, 190_000] {
+            assert_goes_on(size, format!("{output}\x1b\\mafter").as_bytes(), cut).unwrap();
+        }
+    }
+}
+
+#[test]
+fn no_program_takes_memory_without_end() {
+    let mut screen = Emulator::new(Size::new(10, 3));
+    screen.feed("\u{301}".repeat(100_000).as_bytes());
+    screen.feed("\x1b[>1u\x1b[22t\x1b]2;".repeat(10_000).as_bytes());
+    screen.feed(format!("\x07\x1b]8;;http://{}\x1b\\link", "x".repeat(10_000)).as_bytes());
+    screen.feed("\x1b[c".repeat(100_000).as_bytes());
+    assert!(screen.snapshot().len() < 10_000);
+    assert!(screen.take_replies().len() <= 65 * 1024);
+}
+
+#[test]
+fn the_clipboard_is_never_read() {
+    let mut screen = screen(
+        Size::default(),
+        b"\x1b]52;c;?\x07\x1b]52;c;aGk=\x07\x1b]52;p;?\x1b\\",
+    );
+    assert_eq!(screen.take_replies(), b"");
+}
+
+#[test]
+fn a_program_is_told_its_colours() {
+    let mut screen = screen(
+        Size::default(),
+        b"\x1b]11;?\x07\x1b]4;1;#102030\x07\x1b]4;1;?\x1b\\",
+    );
+    let expected = "\x1b]11;rgb:0000/0000/0000\x07\x1b]4;1;rgb:1010/2020/3030\x1b\\";
+    assert_eq!(shown(&screen.take_replies()), expected);
+}
+
+#[test]
+fn a_program_is_told_its_modes() {
+    let mut screen = screen(
+        Size::default(),
+        b"\x1b[?2004h\x1b[?2004$p\x1b[?2026$p\x1b[?u\x1b[18t\x1b[5n",
+    );
+    assert_eq!(
+        shown(&screen.take_replies()),
+        "\x1b[?2004;1$y\x1b[?2026;2$y\x1b[?0u\x1b[8;24;80t\x1b[0n"
+    );
+}
+
+#[test]
+fn a_crop_shows_the_part_with_the_cursor() {
+    let mut whole = screen(
+        Size::new(10, 4),
+        "one\r\ntwo\r\n漢字漢字漢\r\n\x1b[31mred\x1b[0m".as_bytes(),
+    );
+    assert_eq!(whole.text_lines(), ["one", "two", "漢字漢字漢", "red"]);
+    let mut crop = screen(Size::new(5, 2), &whole.draw(Size::new(5, 2)));
+    assert_eq!(crop.text_lines(), ["漢字", "red"]);
+    assert_eq!(crop.cursor().0, 3);
+    let larger = screen(Size::new(12, 5), &whole.draw(Size::new(12, 5)));
+    assert_eq!(larger.text_lines(), ["one", "two", "漢字漢字漢", "red", ""]);
+    whole.feed(b"\x1b[10G");
+    crop.feed(&whole.draw(Size::new(5, 2)));
+    assert_eq!(crop.text_lines(), [" 字漢", ""]);
+}
+
+#[test]
+fn what_was_written_is_drawn_with_its_attributes() {
+    let output = "\x1b[1;31mred\x1b[0m  \x1b]8;id=a;http://x/\x1b\\link\x1b]8;;\x1b\\\x1b[2;3H漢";
+    let snapshot = shown(&screen(Size::new(20, 2), output.as_bytes()).snapshot());
+    let expected = "\x1b[1;1H\x1b[0;1;31mred\x1b[2C\x1b]8;id=a;http://x/\x1b\\\x1b[0mlink\
+        \x1b[2;3H\x1b]8;;\x1b\\漢\x1b[2;3H漢";
+    assert_eq!(snapshot, expected);
+}
+
+fn texts(lines: &[crate::Line]) -> Vec<&str> {
+    lines.iter().map(|line| line.text.as_str()).collect()
+}
+
+#[test]
+fn lines_that_scroll_off_are_history() {
+    let mut screen = screen(Size::new(4, 2), b"1\r\n\x1b[31m2\x1b[0m\r\nlonger\r\n4");
+    assert_eq!((screen.history(), screen.top_line()), (0..3, 3));
+    let lines = screen.lines(1..10);
+    assert_eq!(texts(&lines), ["2", "long", "er", "4"]);
+    assert_eq!(lines[0].ansi, "\x1b[0;31m2\x1b[0m");
+    assert_eq!(lines[1].number, 2);
+    assert!(lines[1].wrapped && !lines[2].wrapped);
+    screen.feed(b"\x1b[3J");
+    assert_eq!(screen.history(), 3..3);
+    screen.feed(b"\r\n5\r\n6");
+    assert_eq!(texts(&screen.lines(0..10)), ["er", "4", "5", "6"]);
+}
+
+#[test]
+fn lines_keep_their_numbers_when_old_ones_are_forgotten() {
+    let mut screen = screen(Size::new(10, 3), b"");
+    for number in 0..30_000 {
+        screen.feed(format!("{number}\r\n").as_bytes());
+    }
+    assert_eq!(screen.history().end, 29_998);
+    assert_eq!(screen.lines(25_000..25_001)[0].text, "25000");
+    assert_eq!(
+        screen.lines(0..30_000)[0].text,
+        screen.history().start.to_string()
+    );
+    assert_eq!(screen.lines(0..40_000).len(), 10_003);
+}
+
+#[test]
+fn a_checkpoint_brings_the_scrollback_back() {
+    let size = Size::new(6, 3);
+    let output = "one\r\n\x1b[44m  漢字漢字\x1b[0m\r\n\r\nabcdefghijklm\r\n\x1b[1mx\r\ny\r\nz";
+    let mut original = screen(size, output.as_bytes());
+    let copy = screen(size, &original.checkpoint(100));
+    assert_eq!(original.lines(0..100), copy.lines(0..100));
+    assert_eq!(State::of(&original.terminal), State::of(&copy.terminal));
+    let two = screen(size, &original.checkpoint(2));
+    assert_eq!(two.history(), 0..2);
+}
+
+#[test]
+fn a_program_says_what_it_does() {
+    let shell = "\x1b]133;A\x07$ \x1b]133;B\x07make\r\n\x1b]133;C\x07one\r\ntwo\r\n\x1b]133;D;2\x07\x07";
+    let mut screen = screen(Size::new(10, 3), shell.as_bytes());
+    assert_eq!(texts(&screen.last_command().unwrap()), ["one", "two"]);
+    let signals = screen.take_signals();
+    assert_eq!(signals.len(), 5);
+    assert_eq!(
+        signals[3..],
+        [crate::Signal::CommandEnd { exit: Some(2) }, crate::Signal::Bell]
+    );
+    screen.feed(b"\x1b]133;C\x07\x1b]777;notify;a;b\x1b\\run");
+    assert_eq!(texts(&screen.last_command().unwrap()), ["run"]);
+    assert_eq!(screen.take_signals().len(), 2);
+}
+
+#[test]
+fn a_soft_reset_ends_what_surprises_the_next_program() {
+    let mut screen = screen(
+        Size::new(10, 4),
+        b"\x1b[31m\x1b(0\x1b[2;3r\x1b[?6h\x1b[4h\x1b[?1h\x1b=\x1b[?25l\x1b[?7l\x1b[!p",
+    );
+    assert!(screen.cursor_visible() && !screen.application_cursor_keys() && !screen.application_keypad());
+    screen.feed(b"\x1b[4;1Hq\r\x1b[9Gabc");
+    assert_eq!(screen.text_lines(), ["", "", "q       ab", "c"]);
+    assert_eq!(screen.lines(3..4)[0].ansi, "q       ab");
+}
+
+#[test]
+fn colours_without_end_are_forgotten_with_their_text() {
+    let mut screen = screen(Size::new(20, 4), b"");
+    for number in 0..60_000_u32 {
+        let [_, r, g, b] = (number * 251).to_be_bytes();
+        screen.feed(format!("\x1b[38;2;{r};{g};{b}m\x1b]8;;http://{number}/\x07x\r").as_bytes());
+    }
+    assert!(screen.terminal.styles.len() < 3_000);
+    screen.feed(b"\x1b[38;2;1;2;3mend");
+    assert!(screen.lines(0..1)[0].ansi.contains("\x1b[0;38;2;1;2;3mend"));
+}
+
+#[test]
+fn a_screen_that_was_used_little_takes_little() {
+    let screen = screen(Size::new(100, 30), b"$ ls\r\na b c\r\n$ ");
+    let rows = screen.terminal.grid.rows.iter();
+    assert!(rows.map(|row| row.cells().len()).sum::<usize>() < 20);
+    assert!(
+        size_of::<Emulator>() < 6 * 1024,
+        "{} bytes",
+        size_of::<Emulator>()
+    );
+}
+
+#[test]
+fn a_mark_joins_the_blank_where_a_wide_character_did_not_fit() {
+    // Without wrapping, the wide character that does not fit leaves the cursor behind the last column.
+    let output = "hello漢\x1b[H\x1b[5C\x1b[?7l漢\u{301}\x1b[?7h";
+    let mut screen = screen(Size::new(6, 2), output.as_bytes());
+    assert_eq!(screen.lines(0..1)[0].text, "hello \u{301}");
+    screen.resize(Size::new(9, 2));
+    assert_eq!(screen.lines(0..1)[0].text, "hello \u{301}漢");
+}
