@@ -10,6 +10,7 @@ use streams::{hostile, shown, sizes, streams};
 
 mod alacritty;
 mod oracle;
+mod recordings;
 mod state;
 mod streams;
 
