@@ -29,13 +29,14 @@ use std::{
     ffi::OsString,
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use pairing::{DeviceId, Permit, View};
 use protocol::{events::Event, sessions::Session};
 use server::store::Store;
 use terminal::{DescriptorLimit, Size};
-use tokio::sync::Notify;
+use tokio::{sync::Notify, time::timeout};
 
 pub(crate) use claim::{Claim, Claimant, Holder, NewClaimant};
 pub(crate) use error::SessionError;
@@ -172,13 +173,17 @@ impl Sessions {
             .collect()
     }
 
-    /// Stops every program, with all that it started; for the daemon's own end.
+    /// Stops every program, with all that it started, and keeps what they left; for the daemon's own end. The keeper holds
+    /// nothing more then, and goes.
     pub(crate) async fn stop_all(&self) {
         let records = self.table().records.clone();
-        let stops = records
-            .iter()
-            .filter(|record| record.is_running())
-            .filter_map(|record| Some(record.live()?.stop()));
+        let stops = records.iter().map(|record| async {
+            if let Some(engine) = record.live().filter(|_| record.is_running()) {
+                engine.stop().await;
+            }
+            // What a full disk does not take is not waited for.
+            timeout(LAST_WRITE, self.ended(record)).await.ok();
+        });
         futures_util::future::join_all(stops).await;
         for record in &records {
             typed::flush_all(record, &self.shared.store).await;
@@ -195,6 +200,9 @@ impl Sessions {
         self.shared.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+/// Time for the disk to take the last of a session.
+const LAST_WRITE: Duration = Duration::from_secs(5);
 
 #[cfg(test)]
 mod tests;

@@ -15,7 +15,7 @@ use tokio::{
 };
 
 use super::{
-    SessionError, Sessions, Shared, disk, publish,
+    LAST_WRITE, SessionError, Sessions, Shared, disk, publish,
     record::{Kept, Made, Record},
     saved::{self, Ended, Saved, VERSION},
 };
@@ -252,6 +252,3 @@ async fn tidy(shared: Weak<Shared>, wanted: Arc<tokio::sync::Notify>) {
 
 /// The moment of a deletion's or an end's being over is not missed by more, whatever the machine does meanwhile.
 const LONGEST_SLEEP: Duration = Duration::from_secs(60 * 60);
-
-/// Time for the disk to take the last of what is removed right after.
-const LAST_WRITE: Duration = Duration::from_secs(5);
