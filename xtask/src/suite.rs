@@ -14,7 +14,7 @@ pub(crate) fn run(only: &[String]) -> Result<()> {
     let mut steps = Steps::new(only);
     steps.step("tools", || {
         tools::require_build_tools()?;
-        tools::install_browser()
+        tools::install()
     })?;
     steps.step("format", || {
         steps::run(&mut command("cargo", &["fmt", "--all", "--check"]))

@@ -26,11 +26,12 @@ pub(crate) fn require_build_tools() -> Result<()> {
     Ok(())
 }
 
-/// Installs what the browser tests need, where it is missing: Chromium, certutil and fonts.
+/// Installs what the tests need, where it is missing: Chromium, certutil and fonts for the browser's, shells for those of
+/// `shell-init`.
 ///
 /// # Errors
 /// Where something is missing and this user may not install it; the message says what to run.
-pub(crate) fn install_browser() -> Result<()> {
+pub(crate) fn install() -> Result<()> {
     let missing: Vec<&str> = NEEDED
         .iter()
         .filter(|needed| !(needed.is_there)())
@@ -42,12 +43,12 @@ pub(crate) fn install_browser() -> Result<()> {
     let by_hand = format!("apt-get install -y --no-install-recommends {}", missing.join(" "));
     ensure!(
         found("apt-get"),
-        "the browser tests need {}: install them by your package manager",
+        "the tests need {}: install them by your package manager",
         missing.join(", ")
     );
     ensure!(
         is_root(),
-        "the browser tests need {}: run `sudo {by_hand}`",
+        "the tests need {}: run `sudo {by_hand}`",
         missing.join(", ")
     );
     run(command("apt-get", &["update", "-qq"]).env("DEBIAN_FRONTEND", "noninteractive"))?;
@@ -93,6 +94,14 @@ const NEEDED: &[Needed] = &[
     Needed {
         package: "python3",
         is_there: || found("python3"),
+    },
+    Needed {
+        package: "zsh",
+        is_there: || found("zsh"),
+    },
+    Needed {
+        package: "fish",
+        is_there: || found("fish"),
     },
 ];
 
