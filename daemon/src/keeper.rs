@@ -74,7 +74,7 @@ impl KeeperLink {
             match keeper.adopt(listed.id).await {
                 Ok(session) => held.push(session),
                 Err(error) => {
-                    tracing::error!(session = %listed.id, %error, "a session could not be taken over")
+                    tracing::error!(session = %listed.id, %error, "a session could not be taken over");
                 }
             }
         }
