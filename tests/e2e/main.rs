@@ -12,4 +12,5 @@ mod pairing_lane;
 mod secrets;
 mod sessions;
 mod store;
+mod storm;
 mod workspace;

@@ -1,6 +1,6 @@
 //! Sessions outlive the daemon, and end with their keeper.
 
-use harness::{DaemonOptions, TestDaemon, until};
+use harness::{DaemonOptions, Gate, TestDaemon, until};
 use protocol::{attach::Mode, sessions::SessionState};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -57,6 +57,57 @@ async fn a_program_that_ends_while_no_daemon_runs_leaves_its_code() {
     let ended = daemon.owner().ended(&session.id).await;
     assert_eq!(ended.exit.unwrap().code, Some(5));
     assert_eq!(ended.last_line, "last");
+}
+
+#[tokio::test]
+async fn a_full_screen_is_the_same_after_a_kill() {
+    let mut daemon = TestDaemon::start().await;
+    let modes = "\\033[?1049h\\033[?1000h\\033[?1006h\\033[?2004h\\033[?25l\\033[?1h\\033=\\033[>1u";
+    let script = format!(
+        "printf '{modes}\\033[2J\\033[3;20r\\033[5;7H\\033[1;38;5;99mwide \\344\\270\\255'; \
+         seq -s ' ' 1 4000; printf '\\033]2;titled\\007\\033[9;9Hdrawn'; read x; echo on"
+    );
+    let session = daemon.owner().shell(&script).await;
+    let path = format!("/v1/sessions/{}/screen?format=ansi", session.id);
+    let drawn = until("the screen", || async {
+        let screen = daemon.owner().get(&path).await;
+        screen.body.contains("drawn").then_some(screen.body)
+    })
+    .await;
+    daemon.kill_and_restart().await;
+    assert_eq!(daemon.owner().get(&path).await.body, drawn);
+    assert_eq!(
+        daemon.owner().session(&session.id).await.title,
+        Some("titled".to_owned())
+    );
+    let mut attached = daemon.owner().attach(&session.id, Mode::Write, "screen").await;
+    attached.until("drawn").await.send_input(b"\n").await;
+    attached.until("on").await;
+}
+
+#[tokio::test]
+async fn a_query_that_was_answered_is_not_answered_again_by_the_next_daemon() {
+    let mut daemon = TestDaemon::start().await;
+    let gate = Gate::at(daemon.folder().join("gate"));
+    let script = format!(
+        "stty raw -echo min 0 time 50; printf '\\033[6n'; dd bs=64 count=1 2>/dev/null | wc -c; read x <{}; \
+         stty min 0 time 3; printf 'again:%s.' $(dd bs=64 count=1 2>/dev/null | wc -c); stty min 0 time 50; \
+         printf '\\033[6n'; printf 'new:%s.' $(dd bs=64 count=1 2>/dev/null | wc -c)",
+        gate.path().display()
+    );
+    let session = daemon.owner().shell(&script).await;
+    daemon
+        .owner()
+        .attach(&session.id, Mode::View, "0")
+        .await
+        .until("6\n")
+        .await;
+    daemon.kill_and_restart().await;
+    let screen = format!("/v1/sessions/{}/screen", session.id);
+    assert_eq!(daemon.owner().get(&screen).await.status, 200);
+    gate.pass("");
+    let mut attached = daemon.owner().attach(&session.id, Mode::View, "0").await;
+    attached.until("again:0.").await.until("new:7.").await;
 }
 
 #[tokio::test]

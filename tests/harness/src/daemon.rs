@@ -79,6 +79,20 @@ impl TestDaemon {
         (self.child, self.ready) = launch(self.folder.path(), &DaemonOptions::default()).await;
     }
 
+    /// Kills the daemon, and does not start it again.
+    pub async fn kill(&mut self) {
+        self.signal(Signal::KILL);
+        self.ended().await;
+    }
+
+    /// Starts a daemon in the folder of one that ended, and kills it when the moment has come, ready or not.
+    pub async fn start_until(&mut self, moment: impl Future<Output = ()>) {
+        self.ended().await;
+        self.child = begin(self.folder.path(), &DaemonOptions::default());
+        moment.await;
+        self.kill().await;
+    }
+
     /// Its keeper, if it has one.
     pub fn keeper(&self) -> Option<u32> {
         keeper_of(&self.ready.instance)
@@ -189,14 +203,7 @@ impl Drop for TestDaemon {
 
 /// Starts the daemon and waits until it is ready.
 async fn launch(folder: &Path, options: &DaemonOptions) -> (Child, Ready) {
-    let mut child = command(folder)
-        .args(["up", "--json", "--tls", "127.0.0.1:0"])
-        .args(&options.arguments)
-        .envs(options.environment.iter().cloned())
-        .stdout(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
-        .expect("the binary can be started");
+    let mut child = begin(folder, options);
     let output = child.stdout.take().expect("stdout is piped");
     let line = within(
         "the daemon's ready line",
@@ -208,6 +215,17 @@ async fn launch(folder: &Path, options: &DaemonOptions) -> (Child, Ready) {
         .expect("the daemon says that it is ready");
     let ready = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{line}: {error}"));
     (child, ready)
+}
+
+fn begin(folder: &Path, options: &DaemonOptions) -> Child {
+    command(folder)
+        .args(["up", "--json", "--tls", "127.0.0.1:0"])
+        .args(&options.arguments)
+        .envs(options.environment.iter().cloned())
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .expect("the binary can be started")
 }
 
 /// The binary in an environment that has nothing of the caller's but PATH and locale.

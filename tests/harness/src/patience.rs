@@ -31,3 +31,8 @@ pub async fn until<T, F: Future<Output = Option<T>>>(what: &str, mut ask: impl F
     })
     .await
 }
+
+/// What a [`Pacer`](crate::Pacer) waits between two steps of programs, which go on by themselves elsewhere. Blocks.
+pub(crate) fn tick() {
+    std::thread::sleep(Duration::from_millis(2));
+}

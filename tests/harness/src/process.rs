@@ -1,12 +1,15 @@
 //! What the kernel says about processes.
 
-use std::{fs, process::Stdio};
+use std::{
+    fs,
+    process::{Output, Stdio},
+};
 
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     process::{Pid, PidfdFlags, pidfd_open},
 };
-use tokio::process::Command;
+use tokio::process::{Child, Command};
 
 use crate::within;
 
@@ -27,7 +30,6 @@ impl Finished {
     /// # Panics
     /// Where it cannot be started.
     pub async fn of(command: &mut Command) -> Self {
-        use std::os::unix::process::ExitStatusExt;
         let child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -37,14 +39,16 @@ impl Finished {
         let output = within("a command's end", child.wait_with_output())
             .await
             .expect("its output can be read");
-        let status = output.status;
-        Self {
-            code: status
-                .code()
-                .unwrap_or_else(|| 128 + status.signal().unwrap_or_default()),
-            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
+        Self::from(output)
+    }
+
+    /// Follows a command that was started with pipes for as long as it takes.
+    ///
+    /// # Panics
+    /// Where its output cannot be read.
+    pub async fn of_child(child: Child) -> Self {
+        let output = child.wait_with_output().await.expect("its output can be read");
+        Self::from(output)
     }
 
     /// Its stdout as JSON.
@@ -53,6 +57,20 @@ impl Finished {
     /// Where it is none.
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+}
+
+impl From<Output> for Finished {
+    fn from(output: Output) -> Self {
+        use std::os::unix::process::ExitStatusExt;
+        let status = output.status;
+        Self {
+            code: status
+                .code()
+                .unwrap_or_else(|| 128 + status.signal().unwrap_or_default()),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
     }
 }
 

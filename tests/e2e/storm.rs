@@ -1,0 +1,240 @@
+//! The daemon killed again and again, at moments that nobody chose.
+
+mod counted;
+
+use std::{
+    fs,
+    path::Path,
+    process::Stdio,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use harness::{Finished, Gate, Owner, Pacer, TerminalOf, TestDaemon, until};
+use protocol::sessions::{Output, Session};
+use tokio::{
+    io::AsyncWriteExt,
+    process::{Child, Command},
+    task::JoinHandle,
+};
+
+use self::counted::Counted;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sessions_and_their_clients_go_on_however_often_the_daemon_is_killed() {
+    let mut chance = Chance::new();
+    let kills: usize = std::env::var("STORM").map_or(20, |count| count.parse().unwrap());
+    let mut daemon = TestDaemon::start().await;
+    let mut pacer = Pacer::start(daemon.folder(), COUNTERS);
+    let counters = Counters::start(&daemon, &pacer).await;
+    let typists = Typists::start(&daemon, &pacer).await;
+    let (mut brief, mut deaths) = (Vec::new(), kills);
+    for round in 0..kills {
+        let code = i32::try_from(round % 50).unwrap() + 3;
+        let gate = Gate::at(daemon.folder().join(format!("brief.{round}")));
+        let script = format!("read x <{}; exit {code}", gate.path().display());
+        let session = daemon.owner().shell(&script).await;
+        typists
+            .at_a_terminal
+            .types(format!("{round:08}\r").as_bytes())
+            .await;
+        pacer.after(chance.below(200)).await;
+        if chance.below(2) == 0 {
+            gate.pass("");
+        }
+        daemon.kill().await;
+        gate.pass("");
+        if chance.below(3) == 0 {
+            deaths += 1;
+            daemon.start_until(pacer.after(chance.below(60))).await;
+        }
+        daemon.start_again().await;
+        brief.push((session, code, gate));
+    }
+    for (session, code, _gate) in &brief {
+        let ended = daemon.owner().ended(&session.id).await;
+        assert_eq!(ended.exit.unwrap().code, Some(*code), "{}", session.name);
+    }
+    typists.finish(&daemon, kills, deaths).await;
+    pacer.stop();
+    counters.finish(&daemon, &pacer, deaths).await;
+}
+
+/// Sessions that print numbers for ever, the first of them followed by a command that passes its output on.
+struct Counters {
+    sessions: Vec<Session>,
+    programs: Vec<u32>,
+    followed: JoinHandle<Finished>,
+}
+
+impl Counters {
+    async fn start(daemon: &TestDaemon, pacer: &Pacer) -> Self {
+        let script = |index: usize| counter(pacer.gate(index).path(), 40 + index);
+        let mut run = daemon.command(&["run", "--name", "counter-0", "--", "/bin/sh", "-c", &script(0)]);
+        let child = piped(run.stdin(Stdio::null()));
+        let followed = tokio::spawn(Finished::of_child(child));
+        let owner = daemon.owner();
+        let first = until("the first counter", || async {
+            let sessions: Vec<Session> = owner.get("/v1/sessions").await.ok();
+            sessions.into_iter().find(|session| session.name == "counter-0")
+        });
+        let mut sessions = vec![first.await];
+        for index in 1..COUNTERS {
+            sessions.push(owner.shell(&script(index)).await);
+        }
+        Self {
+            sessions,
+            programs: daemon.programs(),
+            followed,
+        }
+    }
+
+    async fn finish(self, daemon: &TestDaemon, pacer: &Pacer, most: usize) {
+        let owner = daemon.owner();
+        let programs = daemon.programs();
+        let all_live = self.programs.iter().all(|program| programs.contains(program));
+        assert!(all_live, "{:?} became {programs:?}", self.programs);
+        for (index, session) in self.sessions.iter().enumerate() {
+            until("room for the last step", || async {
+                pacer.gate(index).pass("end").then_some(())
+            })
+            .await;
+            let ended = owner.ended(&session.id).await;
+            assert_eq!(ended.exit.unwrap().code, Some(40 + i32::try_from(index).unwrap()));
+            let output = whole_output(&owner, session).await;
+            Counted::new(&output).assert_whole(&session.name, most);
+        }
+        let followed = self.followed.await.unwrap();
+        assert_eq!(followed.code, 40, "{}", followed.stderr);
+        let output = whole_output(&owner, &self.sessions[0]).await;
+        assert!(
+            followed.stdout.as_bytes() == output,
+            "the client saw what is kept"
+        );
+    }
+}
+
+/// Two who type numbers: a command with its input in a pipe, and a person at a terminal.
+struct Typists {
+    command: JoinHandle<Finished>,
+    typing: JoinHandle<u64>,
+    stop: tokio::sync::oneshot::Sender<()>,
+    at_a_terminal: TerminalOf,
+}
+
+impl Typists {
+    async fn start(daemon: &TestDaemon, pacer: &Pacer) -> Self {
+        let script = listener(&daemon.folder().join("piped"));
+        let mut run = daemon.command(&["run", "--", "/bin/sh", "-c", &script]);
+        let mut child = piped(run.stdin(Stdio::piped()));
+        let mut input = child.stdin.take().unwrap();
+        let (stop, mut stopped) = tokio::sync::oneshot::channel();
+        let mut ticks = pacer.ticks();
+        let typing = tokio::spawn(async move {
+            let mut number = 0;
+            while stopped.try_recv().is_err() {
+                input
+                    .write_all(format!("{number:08}\n").as_bytes())
+                    .await
+                    .unwrap();
+                number += 1;
+                ticks.changed().await.unwrap();
+            }
+            number
+        });
+        let command = tokio::spawn(Finished::of_child(child));
+        let session = daemon
+            .owner()
+            .shell(&listener(&daemon.folder().join("typed")))
+            .await;
+        let attach = daemon.command(&["attach", &session.name]);
+        let at_a_terminal = TerminalOf::start(&attach, 80, 24).await;
+        at_a_terminal.until_shows("listening").await;
+        Self {
+            command,
+            typing,
+            stop,
+            at_a_terminal,
+        }
+    }
+
+    async fn finish(self, daemon: &TestDaemon, rounds: usize, deaths: usize) {
+        self.stop.send(()).unwrap();
+        let typed = self.typing.await.unwrap();
+        let command = self.command.await.unwrap();
+        assert_eq!(command.code, 9, "{}", command.stderr);
+        let piped = fs::read(daemon.folder().join("piped")).unwrap();
+        Counted::new(&piped).assert_whole_to("piped", typed, deaths);
+        self.at_a_terminal.types(b"last words\r").await;
+        self.at_a_terminal.until_shows("heard last words").await;
+        let typed = fs::read_to_string(daemon.folder().join("typed")).unwrap();
+        let numbers: Vec<usize> = typed.lines().filter_map(|line| line.parse().ok()).collect();
+        assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
+        // Few of them are being written at the very moment of a kill.
+        assert!(rounds - numbers.len() <= rounds / 2, "{numbers:?}");
+        self.at_a_terminal.types(b"\x1cd").await;
+        assert_eq!(self.at_a_terminal.exit().await.code, Some(0));
+    }
+}
+
+fn piped(command: &mut Command) -> Child {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.kill_on_drop(true).spawn().unwrap()
+}
+
+/// Prints ten numbers for each line from a pipe, and how many there were after the last.
+fn counter(gate: &Path, code: usize) -> String {
+    format!(
+        "exec 3<{}; i=0; while read x <&3; do [ \"$x\" ] && break; n=0; \
+         while [ $n -lt 10 ]; do printf '%08d\\n' $i; i=$((i+1)); n=$((n+1)); done; done; \
+         echo \"end $i\"; exit {code}",
+        gate.display()
+    )
+}
+
+/// Keeps what it hears, and says it.
+fn listener(file: &Path) -> String {
+    format!(
+        "stty -echo; echo listening; while read line; do echo \"$line\" >>{}; echo \"heard $line\"; done; exit 9",
+        file.display()
+    )
+}
+
+async fn whole_output(owner: &Owner, session: &Session) -> Vec<u8> {
+    let mut all = Vec::new();
+    loop {
+        let path = format!("/v1/sessions/{}/output?from={}", session.id, all.len());
+        let output: Output = owner.get(&path).await.ok();
+        assert!(!output.truncated, "{} is kept whole", session.name);
+        assert_eq!(output.offset, all.len() as u64);
+        all.extend_from_slice(&output.data.0);
+        if output.next_offset >= output.end {
+            return all;
+        }
+    }
+}
+
+/// Numbers by chance, the same again from the same seed (splitmix64).
+struct Chance(u64);
+
+impl Chance {
+    fn new() -> Self {
+        let now = || {
+            SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .unwrap()
+                .subsec_nanos()
+        };
+        let seed = std::env::var("STORM_SEED").map_or_else(|_| now().into(), |seed| seed.parse().unwrap());
+        eprintln!("STORM_SEED={seed} chooses the same moments again");
+        Self(seed)
+    }
+
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % limit
+    }
+}
+
+const COUNTERS: usize = 10;
