@@ -17,6 +17,7 @@ mod code;
 mod device;
 mod devices;
 mod error;
+mod family;
 mod id;
 mod key;
 mod label;
@@ -51,6 +52,7 @@ pub use error::{
     ApproveError, AuthError, CommitError, ExchangeError, Fault, FindError, OfferError, PollError,
     PrefixError, RejectError, RequestError, RevealError, RevokeError, UnknownDevice,
 };
+pub use family::Family;
 pub use id::{DeviceId, GuestId, MalformedId, OfferId, RequestId, ResourceId};
 pub use key::{Commitment, MalformedKey, Nonce, PublicKey, VerifySignature};
 pub use label::{Label, MalformedLabel};

@@ -5,6 +5,7 @@ use core::fmt;
 use core::marker::PhantomData;
 
 use crate::error::Fault;
+use crate::family::{Family, reaches};
 use crate::marker::sealed::Sealed;
 use crate::standing::{Epoch, Hold, Standing};
 use crate::{Principal, ResourceId, Scope};
@@ -15,6 +16,9 @@ pub struct Authenticated {
     principal: Principal,
     standing: Arc<Standing>,
     epoch: Epoch,
+    /// By what the children of a principal inside of a resource are known.
+    family: Option<Arc<dyn Family>>,
+    withheld: &'static [Scope],
 }
 
 /// A scope as a type: see [`marker`](crate::marker).
@@ -29,6 +33,12 @@ pub enum Denied {
     /// The principal does not have the scope.
     #[error("this principal may not do that")]
     Scope(Scope),
+    /// The principal has the scope, and not on this resource.
+    #[error("this principal may not do that here")]
+    Resource(Scope),
+    /// The principal has the scope, and it is kept from it for now.
+    #[error("this is kept from the principal for now")]
+    Withheld(Scope),
     /// The principal was revoked, or its role changed, since it was authenticated.
     #[error("this authentication has ended")]
     Ended,
@@ -43,7 +53,24 @@ impl Authenticated {
             principal,
             standing,
             epoch,
+            family: None,
+            withheld: &[],
         }
+    }
+
+    /// A program that the caller has just found to be inside of `resource`.
+    #[must_use]
+    pub fn inside(resource: ResourceId, standing: Arc<Standing>, family: Arc<dyn Family>) -> Self {
+        Self {
+            family: Some(family),
+            ..Self::new(Principal::Session(resource), standing)
+        }
+    }
+
+    /// The same, kept from these scopes.
+    #[must_use]
+    pub fn without(self, withheld: &'static [Scope]) -> Self {
+        Self { withheld, ..self }
     }
 
     /// Somebody who showed no credential.
@@ -78,10 +105,21 @@ impl Authenticated {
         if !self.is_current() {
             return Err(Denied::Ended);
         }
-        if self.principal.allows(scope) {
-            Ok(())
-        } else {
-            Err(Denied::Scope(scope))
+        if !self.principal.allows(scope) {
+            return Err(Denied::Scope(scope));
+        }
+        if self.withheld.contains(&scope) {
+            return Err(Denied::Withheld(scope));
+        }
+        Ok(())
+    }
+
+    /// Whether the principal's scope extends to the resource.
+    fn reaches(&self, scope: Scope, resource: &ResourceId) -> bool {
+        match &self.principal {
+            Principal::Owner | Principal::Device { .. } => true,
+            Principal::Session(own) => reaches(self.family.as_deref(), own, scope, resource),
+            Principal::Guest(_) | Principal::Nobody => false,
         }
     }
 
@@ -91,6 +129,11 @@ impl Authenticated {
     /// See [`Denied`].
     pub fn permit<S: PermitScope>(&self, resource: Option<ResourceId>) -> Result<Permit<S>, Denied> {
         self.check(S::SCOPE)?;
+        if let Some(resource) = &resource
+            && !self.reaches(S::SCOPE, resource)
+        {
+            return Err(Denied::Resource(S::SCOPE));
+        }
         Ok(Permit {
             authenticated: self.clone(),
             resource,
@@ -104,7 +147,7 @@ impl Denied {
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
-            Self::Scope(_) => "not_permitted",
+            Self::Scope(_) | Self::Resource(_) | Self::Withheld(_) => "not_permitted",
             Self::Ended => "authentication_ended",
         }
     }
@@ -113,7 +156,7 @@ impl Denied {
     #[must_use]
     pub const fn fault(&self) -> Fault {
         match self {
-            Self::Scope(_) => Fault::Permission,
+            Self::Scope(_) | Self::Resource(_) | Self::Withheld(_) => Fault::Permission,
             Self::Ended => Fault::Credential,
         }
     }
@@ -149,6 +192,7 @@ impl<S: PermitScope> Permit<S> {
     #[must_use]
     pub fn covers(&self, resource: &ResourceId) -> bool {
         self.resource.as_ref().is_none_or(|own| own == resource)
+            && self.authenticated.reaches(S::SCOPE, resource)
     }
 
     /// Whether neither a revocation nor a change of role came since it was given. For looking; before writing take a
@@ -186,11 +230,13 @@ impl<S: PermitScope> fmt::Debug for Permit<S> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Authenticated, Denied, Permit};
-    use crate::marker::{DeviceManage, Manage, View, Write};
+    use super::{Authenticated, Denied, Permit, PermitScope};
+    use crate::family::Family;
+    use crate::marker::{self, DeviceManage, Manage, View, Write};
     use crate::standing::Standing;
-    use crate::{DeviceId, Fault, Principal, Role, Scope};
+    use crate::{DeviceId, Fault, Principal, ResourceId, Role, Scope};
     use alloc::format;
+    use alloc::sync::Arc;
 
     fn device(role: Role) -> Authenticated {
         let principal = Principal::Device {
@@ -264,6 +310,54 @@ mod tests {
     fn a_permit_without_a_resource_covers_all() {
         let permit = device(Role::Viewer).permit::<View>(None).unwrap();
         assert!(permit.covers(&"ses_2".parse().unwrap()));
+    }
+
+    /// `ses_2` was made from inside of `ses_1`.
+    #[derive(Debug)]
+    struct OneChild;
+
+    impl Family for OneChild {
+        fn descends(&self, resource: &ResourceId, ancestor: &ResourceId) -> bool {
+            (resource.as_str(), ancestor.as_str()) == ("ses_2", "ses_1")
+        }
+    }
+
+    fn inside() -> Authenticated {
+        Authenticated::inside("ses_1".parse().unwrap(), Standing::new(), Arc::new(OneChild))
+    }
+
+    #[test]
+    fn a_program_looks_at_its_own_and_its_children_and_acts_on_its_children_alone() {
+        fn good_for<S: PermitScope>() -> [bool; 3] {
+            ["ses_1", "ses_2", "ses_3"].map(|id| {
+                let id: ResourceId = id.parse().unwrap();
+                let named = inside().permit::<S>(Some(id.clone())).is_ok();
+                assert_eq!(inside().permit::<S>(None).unwrap().covers(&id), named);
+                named
+            })
+        }
+        assert_eq!(good_for::<View>(), [true, true, false]);
+        assert_eq!(good_for::<marker::Note>(), [true, true, false]);
+        assert_eq!(good_for::<Write>(), [false, true, false]);
+        assert_eq!(good_for::<Manage>(), [false, true, false]);
+    }
+
+    #[test]
+    fn a_program_whose_children_are_not_known_has_none() {
+        let alone = Authenticated::new(Principal::Session("ses_1".parse().unwrap()), Standing::new());
+        let refused = alone.permit::<Write>(Some("ses_2".parse().unwrap())).unwrap_err();
+        assert_eq!(refused, Denied::Resource(Scope::Write));
+        assert_eq!(refused.fault(), Fault::Permission);
+    }
+
+    #[test]
+    fn what_is_withheld_is_denied_although_the_principal_may() {
+        let owner = Authenticated::new(Principal::Owner, Standing::new()).without(&[Scope::DeviceManage]);
+        assert_eq!(
+            owner.permit::<DeviceManage>(None).unwrap_err(),
+            Denied::Withheld(Scope::DeviceManage)
+        );
+        assert!(owner.permit::<Manage>(None).is_ok());
     }
 
     #[test]

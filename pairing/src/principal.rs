@@ -27,15 +27,15 @@ pub enum Principal {
 impl Principal {
     /// Whether the table of principals and scopes says yes. What it does not name is denied.
     ///
-    /// Programs inside sessions and guests hold scopes on named resources only; none are named here yet, so they are
-    /// denied [`Scope::View`], [`Scope::Write`], [`Scope::Manage`] and [`Scope::Note`].
+    /// A program inside a resource has its scopes on that and its children only: on which, its permits say. Guests hold scopes
+    /// on named resources only; none are named here yet, so they are denied [`Scope::View`].
     #[must_use]
     pub fn allows(&self, scope: Scope) -> bool {
         match self {
             Self::Owner => scope != Scope::OwnRecord,
             Self::Device { role, can_revoke, .. } => device_allows(*role, *can_revoke, scope),
             Self::Guest(_) => matches!(scope, Scope::Public | Scope::Any | Scope::OwnRecord),
-            Self::Session(_) => matches!(scope, Scope::Public | Scope::Any),
+            Self::Session(_) => matches!(scope, Scope::Public | Scope::Any) || scope.is_about_resource(),
             Self::Nobody => scope == Scope::Public,
         }
     }
@@ -99,7 +99,7 @@ mod tests {
             row(&Principal::Guest(GuestId::from_bytes([1; 8]))),
             "yy----y---------"
         );
-        assert_eq!(row(&session), "yy--------------");
+        assert_eq!(row(&session), "yyyyyy----------");
         assert_eq!(row(&Principal::Nobody), "y---------------");
     }
 
