@@ -295,20 +295,20 @@ impl Keeper {
     }
 
     /// Whether a process runs inside a session: it descends from the session's reaper, or is in the session's cgroup. `cgroups` is
-    /// the name for the directory of the sessions' cgroups that the keeper was started with.
+    /// the name for the directory of the sessions' cgroups that the keeper was started with. Ancestry goes first: a program may
+    /// move itself to another session's cgroup, not to another reaper.
     #[must_use]
     pub fn origin(&self, peer: &PeerProcess, cgroups: Option<&str>) -> Origin {
-        let in_cgroup = cgroups.and_then(|name| session_of_cgroup(&peer.cgroup()?, name));
-        if let Some(id) = in_cgroup {
-            return Origin::Inside(id);
-        }
         let Some(line) = peer.line() else {
             return Origin::Unknown;
         };
-        if let Some(id) = self.shared.state.session_of(&line) {
+        let in_cgroup = || cgroups.and_then(|name| session_of_cgroup(&peer.cgroup()?, name));
+        if let Some(id) = self.shared.state.session_of(&line).or_else(in_cgroup) {
             return Origin::Inside(id);
         }
-        match line.contains(&self.shared.keeper) {
+        let keeper = self.shared.keeper;
+        // Of a keeper that ended before the line was read, orphans are anybody's.
+        match line.contains(&keeper) || Member::find(keeper.id) != Some(keeper) {
             true => Origin::Unknown,
             false => Origin::Outside,
         }
