@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::{RequestPartsExt, extract::RawPathParams};
 use http::{HeaderMap, header, request::Parts};
-use pairing::{Authenticated, DeviceToken, MalformedToken, Principal, ResourceId, Standing};
+use pairing::{Authenticated, DeviceToken, MalformedToken, Principal, ResourceId, Scope};
 
 use crate::{
     access::Access,
@@ -25,7 +25,7 @@ pub(crate) struct Caller {
 pub(crate) async fn caller(access: &Access, parts: &mut Parts) -> Result<Caller, Failure> {
     let On(connection) = parts.extract().await?;
     let authenticated = match connection.peer() {
-        Peer::Local(peer) => local(access, peer)?,
+        Peer::Local(peer) => local(access, peer, &connection).await?,
         Peer::Remote(peer) => device(
             access,
             bearer(&parts.headers)?.ok_or(Failure::Unauthenticated)?,
@@ -104,19 +104,25 @@ pub(crate) async fn resource(parts: &mut Parts, name: &str) -> Result<ResourceId
     value.and_then(|value| value.parse().ok()).ok_or_else(unknown)
 }
 
-fn local(access: &Access, peer: &LocalPeer) -> Result<Authenticated, Failure> {
+async fn local(access: &Access, peer: &LocalPeer, connection: &Connection) -> Result<Authenticated, Failure> {
     // Compared for each request: the kernel's word at accept is all the proof that an owner has.
     if !peer.is_own() {
         return Err(Failure::OtherUser);
     }
-    match access.local_origin.session_of(peer) {
-        LocalAnswer::Outside => Ok(Authenticated::new(Principal::Owner, Arc::clone(&access.owner))),
-        LocalAnswer::Inside(session) => Ok(Authenticated::new(Principal::Session(session), Standing::new())),
-        LocalAnswer::Unknown => Err(Failure::NotPermitted(
-            "it cannot be told whether this process is inside a session".to_owned(),
-        )),
+    let owner = || Authenticated::new(Principal::Owner, Arc::clone(&access.owner));
+    let process = connection
+        .process()
+        .ok_or_else(|| Failure::internal(&"a local connection has no process"))?;
+    match process.origin().await {
+        LocalAnswer::Outside => Ok(owner()),
+        LocalAnswer::Doubtful => Ok(owner().without(&WITHHELD)),
+        LocalAnswer::Inside(inside) => Ok(inside),
+        LocalAnswer::Unknown { detail, hint } => Err(Failure::UnknownOrigin { detail, hint }),
     }
 }
+
+/// What would let somebody else in, or end the daemon.
+const WITHHELD: [Scope; 3] = [Scope::DeviceManage, Scope::GuestManage, Scope::DaemonManage];
 
 #[cfg(test)]
 mod tests {

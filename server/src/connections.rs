@@ -7,12 +7,13 @@ mod connection;
 mod table;
 
 use std::{
+    convert::Infallible,
     fmt,
     pin::pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use pairing::{Authenticated, DeviceId};
+use pairing::{Authenticated, DeviceId, ResourceId};
 use tokio::{sync::Notify, time::Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -135,9 +136,25 @@ impl Connections {
         device: DeviceId,
         end: impl FnOnce() -> Result<T, E>,
     ) -> Result<(T, Ended), E> {
+        self.end_owner(&Owner::Device(device), end)
+    }
+
+    /// The same for the programs inside of a session.
+    pub(crate) fn end_inside(&self, session: ResourceId, end: impl FnOnce()) -> Ended {
+        let end = || {
+            end();
+            Ok::<_, Infallible>(())
+        };
+        match self.end_owner(&Owner::Session(session), end) {
+            Ok(((), ended)) => ended,
+            Err(never) => match never {},
+        }
+    }
+
+    fn end_owner<T, E>(&self, owner: &Owner, end: impl FnOnce() -> Result<T, E>) -> Result<(T, Ended), E> {
         let (ended, connections) = {
             let table = self.table();
-            (end()?, table.of(&Owner::Device(device)))
+            (end()?, table.of(owner))
         };
         connections
             .iter()

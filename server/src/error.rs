@@ -4,8 +4,8 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use pairing::{
     ApproveError, AuthError, CommitError, Denied, ExchangeError, Fault, FindError, MalformedToken,
-    OfferError, PollError, PrefixError, RejectError, RequestError, RevealError, RevokeError, Scope,
-    UnknownDevice,
+    OfferError, PollError, PrefixError, Principal, RejectError, RequestError, RevealError, RevokeError,
+    Scope, UnknownDevice,
 };
 use protocol::Problem;
 use rand::Rng;
@@ -51,6 +51,25 @@ pub enum Failure {
     /// The principal lacks a scope.
     #[error("{0}")]
     NotPermitted(String),
+    /// The caller is a program inside of a session, and this is not for it.
+    #[error("this runs inside of session {session}, which {may_not}")]
+    NotFromInside {
+        /// The session.
+        session: String,
+        /// What it may not, as a predicate.
+        may_not: &'static str,
+    },
+    /// A program may have escaped from a session unseen, so what only the owner may do is kept from every local process.
+    #[error("the keeper of sessions died, and a program of one may still run and pass for the owner")]
+    Withheld,
+    /// It cannot be told where a local process comes from.
+    #[error("{detail}")]
+    UnknownOrigin {
+        /// What cannot be told.
+        detail: &'static str,
+        /// What to do about it.
+        hint: &'static str,
+    },
     /// The connection belongs to another principal.
     #[error("this connection belongs to another device")]
     OtherPrincipal,
@@ -170,7 +189,9 @@ impl Failure {
             Self::WrongHost => (403, "wrong_host"),
             Self::WrongOrigin => (403, "wrong_origin"),
             Self::OtherUser => (403, "other_user"),
-            Self::NotPermitted(_) => (403, "not_permitted"),
+            Self::NotPermitted(_) | Self::NotFromInside { .. } => (403, "not_permitted"),
+            Self::Withheld => (403, "withheld"),
+            Self::UnknownOrigin { .. } => (403, "unknown_origin"),
             Self::NotFound(_) => (404, "not_found"),
             Self::MethodNotAllowed => (405, "method_not_allowed"),
             Self::BodyTooLarge => (413, "body_too_large"),
@@ -201,6 +222,11 @@ impl Failure {
             Self::WrongOrigin => "open the daemon's own page",
             Self::OtherUser => "run this as the user whose daemon it is",
             Self::NotPermitted(_) => "ask the owner",
+            Self::NotFromInside { .. } => {
+                "ask from a terminal outside of sessions; a session made with `--trusted` may do what the owner may"
+            }
+            Self::Withheld => "end the daemon with SIGTERM and start it again with `transom up`",
+            Self::UnknownOrigin { hint, .. } => hint,
             Self::NotFound(_) => "look at the list for what there is",
             Self::MethodNotAllowed => "use a method that the Allow header names",
             Self::BodyTooLarge => "send less at once",
@@ -296,11 +322,25 @@ impl From<Refused> for Failure {
     }
 }
 
-impl From<Denied> for Failure {
-    fn from(denied: Denied) -> Self {
-        let Denied::Scope(scope) = denied else {
-            return Self::Ended;
+impl Failure {
+    /// A principal got no permit.
+    pub fn denied(denied: Denied, principal: &Principal) -> Self {
+        let scope = match denied {
+            Denied::Scope(scope) | Denied::Resource(scope) => scope,
+            Denied::Withheld(_) => return Self::Withheld,
+            Denied::Ended => return Self::Ended,
         };
+        if let Principal::Session(session) = principal {
+            return Self::NotFromInside {
+                session: session.to_string(),
+                may_not: match scope {
+                    Scope::View => "sees itself and the sessions that were started from it",
+                    Scope::Note => "leaves notes on itself and on the sessions that were started from it",
+                    Scope::Write | Scope::Manage => "acts on the sessions alone that were started from it",
+                    _ => "is not the owner",
+                },
+            };
+        }
         let may_not = match scope {
             Scope::View => "this principal may not look at this",
             Scope::Write => "this principal may only look, not type",

@@ -36,7 +36,7 @@ pub use access::{Access, Deps, ServerConfig};
 pub use connections::{Connection, Connections};
 pub use error::Failure;
 pub use listen::Listener;
-pub use peer::{EveryoneOutside, LocalAnswer, LocalOrigin, LocalPeer, Peer};
+pub use peer::{EveryoneOutside, LocalAnswer, LocalOrigin, LocalPeer, LocalProcess, Peer};
 pub use router::{App, On, Permitted, RouteInfo, Routes};
 pub use routes::routes;
 pub use server::{Crashed, Server};

@@ -1,8 +1,9 @@
 //! The other end of a connection, before authentication: evidence, not identity.
 
-use std::{fmt, net::SocketAddr};
+use std::{fmt, net::SocketAddr, os::fd::BorrowedFd};
 
-use pairing::ResourceId;
+use futures_util::future::BoxFuture;
+use pairing::Authenticated;
 
 /// Who is at the other end, fixed at accept; it has no default.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,21 +60,35 @@ impl fmt::Display for Peer {
     }
 }
 
-/// Says whether a local process runs inside a session; the product provides it, the access layer only asks.
+/// Says whether local processes run inside of sessions; the product provides it, the access layer only asks.
 pub trait LocalOrigin: Send + Sync + 'static {
-    /// The session in which the process at the other end runs, if any.
-    fn session_of(&self, peer: &LocalPeer) -> LocalAnswer;
+    /// Takes hold of the process at the other end of a socket that was just accepted, so that its id cannot pass to another.
+    fn meet(&self, socket: BorrowedFd<'_>, peer: &LocalPeer) -> Box<dyn LocalProcess>;
 }
 
-/// The answer of a [`LocalOrigin`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One process that connected.
+pub trait LocalProcess: Send + Sync {
+    /// Where it comes from; asked for each request.
+    fn origin(&self) -> BoxFuture<'_, LocalAnswer>;
+}
+
+/// The answer of a [`LocalProcess`].
+#[derive(Clone, Debug)]
 pub enum LocalAnswer {
     /// It is no session's process: the owner, if the uid is ours.
     Outside,
-    /// It runs inside this session.
-    Inside(ResourceId),
+    /// It looks like no session's process, and one that looks so may have escaped from a session: the owner, kept from all that
+    /// would let somebody else in.
+    Doubtful,
+    /// It runs inside of a session, as which it was authenticated.
+    Inside(Authenticated),
     /// It cannot be told: nobody, never the owner.
-    Unknown,
+    Unknown {
+        /// What cannot be told, for people.
+        detail: &'static str,
+        /// What to do about it.
+        hint: &'static str,
+    },
 }
 
 /// The origin of a product without sessions: every process of our uid is the owner.
@@ -81,8 +96,14 @@ pub enum LocalAnswer {
 pub struct EveryoneOutside;
 
 impl LocalOrigin for EveryoneOutside {
-    fn session_of(&self, _peer: &LocalPeer) -> LocalAnswer {
-        LocalAnswer::Outside
+    fn meet(&self, _socket: BorrowedFd<'_>, _peer: &LocalPeer) -> Box<dyn LocalProcess> {
+        Box::new(Self)
+    }
+}
+
+impl LocalProcess for EveryoneOutside {
+    fn origin(&self) -> BoxFuture<'_, LocalAnswer> {
+        Box::pin(std::future::ready(LocalAnswer::Outside))
     }
 }
 

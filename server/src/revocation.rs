@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pairing::{DeviceId, Principal, RevokeError, Revoked, Standing};
+use pairing::{DeviceId, Principal, ResourceId, RevokeError, Revoked, Standing};
 use tokio::time::sleep;
 
 use crate::{
@@ -104,6 +104,15 @@ pub(crate) async fn finish(
         tracing::error!(%device, %error, "an ended device could not be stored as such; it would return after a restart");
         Failure::RevokedInMemoryOnly
     })
+}
+
+impl Access {
+    /// Ends the programs inside of a session as a principal, with their connections; returns when nothing of them can leave any
+    /// more. Whoever is authenticated as one later, by this standing, is one again.
+    pub async fn end_inside(&self, session: ResourceId, standing: &Standing) {
+        let ended = self.connections.end_inside(session, || standing.end());
+        tokio::join!(self.connections.cut(&ended), until_quiet(standing));
+    }
 }
 
 /// A hold lasts for one write that does not block, so this takes no longer than that.

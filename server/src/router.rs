@@ -248,7 +248,8 @@ async fn permit<S: PermitScope>(
         Some(name) => Some(authenticate::resource(parts, name).await?),
         None => None,
     };
-    Ok(who.permit(resource)?)
+    who.permit(resource)
+        .map_err(|denied| Failure::denied(denied, who.principal()))
 }
 
 pub(crate) fn filter_of(method: &Method) -> MethodFilter {

@@ -233,7 +233,9 @@ impl<D, H> Wish<D, H> {
             .access
             .connections()
             .bind(&self.connection, authenticated)?;
-        Ok(authenticated.permit(self.resource.clone())?)
+        authenticated
+            .permit(self.resource.clone())
+            .map_err(|denied| Failure::denied(denied, authenticated.principal()))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{
     fmt,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
@@ -12,7 +12,10 @@ use std::{
 use tokio::time::sleep;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFuture};
 
-use crate::{peer::Peer, stream::Socket};
+use crate::{
+    peer::{LocalProcess, Peer},
+    stream::Socket,
+};
 
 /// The number of an accepted stream, counted from 1 in the order of arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -23,6 +26,8 @@ pub struct Connection {
     id: ConnectionId,
     peer: Peer,
     socket: Socket,
+    /// Who is at the other end of the Unix socket, held since it was accepted.
+    process: OnceLock<Box<dyn LocalProcess>>,
     is_upgraded: AtomicBool,
     has_begun: AtomicBool,
     /// Requests whose answers have not ended.
@@ -43,6 +48,7 @@ impl Connection {
             id,
             peer,
             socket,
+            process: OnceLock::new(),
             is_upgraded: AtomicBool::new(false),
             has_begun: AtomicBool::new(false),
             in_flight: AtomicUsize::new(0),
@@ -89,6 +95,16 @@ impl Connection {
         while !self.socket.is_left() {
             sleep(LOOK).await;
         }
+    }
+
+    /// Notes the process at the other end, once, before anything is read of it.
+    pub(crate) fn set_process(&self, process: Box<dyn LocalProcess>) {
+        self.process.set(process).ok();
+    }
+
+    /// The process at the other end of the Unix socket.
+    pub(crate) fn process(&self) -> Option<&dyn LocalProcess> {
+        self.process.get().map(|process| &**process)
     }
 
     pub(crate) fn revoked_token(&self) -> &CancellationToken {

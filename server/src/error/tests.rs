@@ -1,6 +1,6 @@
 use axum::response::IntoResponse;
 use http::header;
-use pairing::{AuthError, Denied, OfferError, RequestError, RevokeError, Scope};
+use pairing::{AuthError, Denied, OfferError, Principal, RequestError, RevokeError, Scope};
 
 use super::Failure;
 
@@ -33,8 +33,16 @@ fn who_is_at_fault_decides_the_status() {
         (Failure::from(OfferError::Unknown), 401, "unknown_offer"),
         (Failure::from(OfferError::Used), 409, "offer_used"),
         (Failure::from(OfferError::TooMany), 429, "too_many_offers"),
-        (Failure::from(Denied::Scope(Scope::Write)), 403, "not_permitted"),
-        (Failure::from(Denied::Ended), 401, "authentication_ended"),
+        (
+            Failure::denied(Denied::Scope(Scope::Write), &Principal::Nobody),
+            403,
+            "not_permitted",
+        ),
+        (
+            Failure::denied(Denied::Ended, &Principal::Owner),
+            401,
+            "authentication_ended",
+        ),
     ];
     for (failure, status, code) in cases {
         assert_eq!((failure.problem().status, failure.code()), (status, code));
