@@ -17,6 +17,7 @@ pub(crate) fn row(
 pub(crate) fn in_words(principal: &Principal) -> String {
     match principal {
         Principal::Owner => "a terminal on the daemon's machine".to_owned(),
+        Principal::Session(session) => format!("a program in session {session}"),
         other => name_of(other),
     }
 }

@@ -1,9 +1,12 @@
 //! The daemon's keeper: found at the start where one runs, started with the first session elsewhere, and mourned when it dies.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use terminal::{Command, Held, Keeper, KeeperError, KeeperOptions, Options, SessionId, SpawnError};
-use tokio::sync::watch;
+use terminal::{
+    Command, Held, Keeper, KeeperError, KeeperOptions, Options, Origin, PeerProcess, SessionId, SpawnError,
+};
+use tokio::{sync::watch, time::timeout};
 
 use crate::paths::Paths;
 
@@ -16,6 +19,8 @@ pub(crate) struct KeeperLink {
 #[derive(Debug)]
 struct Shared {
     options: KeeperOptions,
+    /// What the directory of the sessions' cgroups is called.
+    name: String,
     /// Locked while a keeper is looked for or started, so that there is one.
     finding: tokio::sync::Mutex<()>,
     state: Mutex<State>,
@@ -28,27 +33,34 @@ struct State {
     keeper: Option<Arc<Keeper>>,
     /// A keeper died, and what it held may still live.
     is_mourning: bool,
+    /// A session of this keeper has no cgroup.
+    is_without_cgroups: bool,
+    /// A keeper died that had such a session, so what escaped from it cannot be told from the owner.
+    may_have_orphans: bool,
 }
 
 impl KeeperLink {
     /// The way to the keeper of this instance.
     pub(crate) fn new(paths: &Paths, instance: &str, cgroups: bool) -> Self {
-        let mut arguments = vec!["keep".into(), format!("transom-{instance}").into()];
+        let name = format!("transom-{instance}");
+        let mut arguments = vec!["keep".into(), name.clone().into()];
         if !cgroups {
             arguments.push("--no-cgroups".into());
         }
-        Self::with(KeeperOptions {
+        let options = KeeperOptions {
             socket: paths.keeper(),
             // The very file that this process executes, also when another is at its path by now.
             program: "/proc/self/exe".into(),
             arguments,
-        })
+        };
+        Self::with(options, name)
     }
 
-    pub(crate) fn with(options: KeeperOptions) -> Self {
+    pub(crate) fn with(options: KeeperOptions, name: String) -> Self {
         Self {
             shared: Arc::new(Shared {
                 options,
+                name,
                 finding: tokio::sync::Mutex::default(),
                 state: Mutex::default(),
                 losses: watch::Sender::new(0),
@@ -72,7 +84,10 @@ impl KeeperLink {
                 continue;
             }
             match keeper.adopt(listed.id).await {
-                Ok(session) => held.push(session),
+                Ok(session) => {
+                    self.note(&session);
+                    held.push(session);
+                }
                 Err(error) => {
                     tracing::error!(session = %listed.id, %error, "a session could not be taken over");
                 }
@@ -95,7 +110,42 @@ impl KeeperLink {
             what: "start the keeper of terminals",
             source: std::io::Error::other(error),
         })?;
-        terminal::Session::spawn(&keeper, id, command, options).await
+        let held = keeper.spawn(command, id, options.scrollback_memory).await?;
+        self.note(&held);
+        terminal::Session::adopt(held, options).map_err(|source| SpawnError::System {
+            what: "watch the program",
+            source,
+        })
+    }
+
+    /// Where a process of this user comes from.
+    pub(crate) fn origin(&self, peer: &PeerProcess) -> Origin {
+        let keeper = {
+            let state = self.state();
+            if state.is_mourning {
+                return Origin::Unknown;
+            }
+            state.keeper.clone()
+        };
+        match keeper {
+            Some(keeper) => keeper.origin(peer, Some(&self.shared.name)),
+            None => Origin::Outside,
+        }
+    }
+
+    /// Whether what a dead keeper held may still live.
+    pub(crate) fn is_mourning(&self) -> bool {
+        self.state().is_mourning
+    }
+
+    /// Whether a process may come from a session although it does not look so.
+    pub(crate) fn may_have_orphans(&self) -> bool {
+        self.state().may_have_orphans
+    }
+
+    /// Waits while what a dead keeper held may still live, and says whether that is over.
+    pub(crate) async fn is_settled_within(&self, patience: Duration) -> bool {
+        timeout(patience, self.settled()).await.is_ok()
     }
 
     /// Lets the keeper drop what it holds of a session, whose record is complete or wanted no more.
@@ -121,13 +171,17 @@ impl KeeperLink {
 
     async fn keeper(&self) -> Result<Arc<Keeper>, KeeperError> {
         let _finding = self.shared.finding.lock().await;
-        // The sender lives in `shared`.
-        let _ = self.losses().wait_for(|_| !self.state().is_mourning).await;
+        self.settled().await;
         let current = self.state().keeper.clone().filter(|keeper| !keeper.is_lost());
         match current {
             Some(keeper) => Ok(keeper),
             None => Ok(self.begin(Keeper::connect_or_start(&self.shared.options).await?)),
         }
+    }
+
+    async fn settled(&self) {
+        // The sender lives in `shared`.
+        let _ = self.losses().wait_for(|_| !self.is_mourning()).await;
     }
 
     fn begin(&self, keeper: Keeper) -> Arc<Keeper> {
@@ -148,8 +202,18 @@ impl KeeperLink {
             let mut state = self.state();
             state.is_mourning = true;
             state.keeper = None;
+            state.may_have_orphans |= std::mem::take(&mut state.is_without_cgroups);
         }
         self.shared.losses.send_modify(|losses| *losses += 1);
+    }
+
+    fn note(&self, held: &Held) {
+        if !held.has_cgroup() {
+            let mut state = self.state();
+            state.is_without_cgroups = true;
+            // It may have died with this one.
+            state.may_have_orphans |= state.keeper.is_none();
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -8,6 +8,7 @@ mod events;
 mod keeper;
 pub mod lock;
 mod log;
+mod origin;
 pub mod paths;
 mod routes;
 mod sessions;

@@ -10,8 +10,10 @@ mod disk;
 mod error;
 mod handle;
 mod input;
+mod inside;
 mod keep;
 mod keys;
+mod lineage;
 mod look;
 mod name;
 mod paste;
@@ -28,19 +30,21 @@ use std::{
     collections::HashSet,
     ffi::OsString,
     path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
     time::Duration,
 };
 
 use pairing::{DeviceId, Permit, View};
 use protocol::{events::Event, sessions::Session};
-use server::store::Store;
+use server::{Access, store::Store};
 use terminal::{DescriptorLimit, Size};
 use tokio::{sync::Notify, time::timeout};
 
 pub(crate) use claim::{Claim, Claimant, Holder, NewClaimant};
 pub(crate) use error::SessionError;
 pub(crate) use handle::Handle;
+pub(crate) use inside::Inside;
+use lineage::Lineage;
 pub(crate) use presence::{People, Presence};
 use record::Record;
 pub(crate) use record::{wire_exit, wire_size};
@@ -84,6 +88,9 @@ struct Shared {
     store: Store,
     keeper: KeeperLink,
     table: Mutex<Table>,
+    lineage: Arc<Lineage>,
+    /// Where programs inside of sessions have their connections, once there can be any.
+    access: OnceLock<Weak<Access>>,
     /// Wakes who forgets sessions, when there may be more to forget.
     tidying: Arc<Notify>,
 }
@@ -116,6 +123,8 @@ impl Sessions {
                 store,
                 keeper,
                 table: Mutex::default(),
+                lineage: Arc::default(),
+                access: OnceLock::new(),
                 tidying: Arc::default(),
             }),
         }

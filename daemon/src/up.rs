@@ -9,8 +9,7 @@ use pairing::PairingLimits;
 use protocol::access::{Ready, TlsEndpoint};
 use rustix::process::{DumpableBehavior, Resource, Rlimit};
 use server::{
-    Access, Deps, EveryoneOutside, Listener, Server, ServerConfig, Shutdown, Stop, clock, limits::Limits,
-    random, store::Store,
+    Access, Deps, Listener, Server, ServerConfig, Shutdown, Stop, clock, limits::Limits, random, store::Store,
 };
 use terminal::{DescriptorLimit, Size};
 use tokio::net::TcpListener;
@@ -23,6 +22,7 @@ use crate::{
     keeper::KeeperLink,
     lock::Lock,
     log,
+    origin::Origins,
     paths::Paths,
     routes::routes,
     sessions::{Sessions, Settings},
@@ -88,15 +88,16 @@ async fn run(
         keeper.clone(),
     );
     sessions.take_over(held);
-    let mourning = tokio::spawn(mourn(keeper, sessions.clone()));
+    let mourning = tokio::spawn(mourn(keeper.clone(), sessions.clone()));
     let touched = sessions.clone();
     let deps = Deps {
         opened,
         pin: identity.pin(),
-        local_origin: Arc::new(EveryoneOutside),
+        local_origin: Arc::new(Origins::new(keeper, sessions.clone())),
         touched: Arc::new(move |device| touched.touched_by(device)),
     };
     let access = Access::new(server_config(config, &endpoints), deps);
+    sessions.serve(&access);
     let stop = Stop::new();
     let run = Arc::new(Run {
         paths,

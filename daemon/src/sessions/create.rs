@@ -24,7 +24,8 @@ impl Sessions {
         peer: &Peer,
         new: NewSession,
     ) -> Result<Session, SessionError> {
-        if new.env.is_some() && *permit.principal() != Principal::Owner {
+        let is_local = matches!(permit.principal(), Principal::Owner | Principal::Session(_));
+        if new.env.is_some() && !is_local {
             return Err(SessionError::ForeignEnvironment);
         }
         if let Some(cwd) = new.cwd.as_ref().filter(|cwd| !cwd.starts_with('/')) {
@@ -40,8 +41,11 @@ impl Sessions {
         let resource: ResourceId = id.to_string().parse().map_err(|_| SessionError::NotFound)?;
         let command = self.command(id, &new);
         let cwd = command.cwd.display().to_string();
-        let row = actor::row(permit.principal(), peer, "session_created", &resource)
-            .detail(reservation.name.clone());
+        let what = match new.trusted {
+            true => format!("{}, trusted", reservation.name),
+            false => reservation.name.clone(),
+        };
+        let row = actor::row(permit.principal(), peer, "session_created", &resource).detail(what);
         self.shared
             .store
             .append_audit(row)
@@ -69,6 +73,9 @@ impl Sessions {
             },
             trusted: new.trusted,
         };
+        if let Some(parent) = &made.parent {
+            self.shared.lineage.add(resource.clone(), parent.clone());
+        }
         let kept = Kept {
             name: reservation.name.clone(),
             labels: new.labels,

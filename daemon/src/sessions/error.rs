@@ -23,8 +23,8 @@ pub(crate) enum SessionError {
     /// There are as many live sessions as may be.
     #[error("{0} sessions run, and no more may")]
     TooMany(usize),
-    /// Somebody else than the owner sent an environment.
-    #[error("an environment can be passed by the owner only")]
+    /// Somebody from elsewhere sent an environment.
+    #[error("an environment can be passed on the daemon's machine only")]
     ForeignEnvironment,
     /// The directory is relative, and nobody can say to what.
     #[error("the directory `{0}` is not an absolute path")]

@@ -116,6 +116,10 @@ impl Sessions {
         let _turn = record.saving.lock().await;
         self.table().records.retain(|other| !Arc::ptr_eq(other, record));
         self.told_gone(record);
+        let living = self.table().records.clone();
+        self.shared
+            .lineage
+            .prune(living.iter().map(|record| record.resource.clone()));
         if let Some(engine) = record.live() {
             // What it is still writing would come after.
             timeout(LAST_WRITE, engine.settled()).await.ok();
@@ -182,6 +186,9 @@ impl Sessions {
             parent: saved.parent.and_then(|parent| parent.parse().ok()),
             trusted: saved.trusted,
         };
+        if let Some(parent) = &made.parent {
+            self.shared.lineage.add(resource.clone(), parent.clone());
+        }
         let kept = Kept {
             name: saved.name,
             labels: saved.labels,

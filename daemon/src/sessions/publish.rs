@@ -26,6 +26,7 @@ pub(super) fn spawn(sessions: Sessions, record: &Arc<Record>) {
         changes: engine.changes(),
         state: engine.state(),
     });
+    sessions.end_inside_with(record);
     follower.publish();
     tokio::spawn(async move {
         let mut follower = follower;

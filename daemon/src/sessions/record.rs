@@ -3,11 +3,11 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
 };
 
-use pairing::{DeviceId, ResourceId};
+use pairing::{DeviceId, ResourceId, Standing};
 use protocol::{
     Timestamp,
     sessions::{self, Attention, AttentionState, Note, Session, SessionState},
@@ -27,6 +27,8 @@ use super::{
 pub(super) struct Record {
     pub(super) resource: ResourceId,
     pub(super) made: Made,
+    /// Of the programs inside of it, as a principal.
+    pub(super) standing: Arc<Standing>,
     /// There while its program runs and since; of one that ended before this daemon began, once somebody asks for more than
     /// the record.
     engine: OnceLock<terminal::Session>,
@@ -80,6 +82,7 @@ impl Record {
         Self {
             resource,
             made,
+            standing: Standing::new(),
             engine: engine.map(OnceLock::from).unwrap_or_default(),
             folder,
             claim: Claim::default(),

@@ -35,7 +35,7 @@ fn sessions(folder: &std::path::Path) -> Sessions {
             .map(Into::into)
             .to_vec(),
     };
-    let keeper = KeeperLink::with(options);
+    let keeper = KeeperLink::with(options, "transom-test".to_owned());
     Sessions::new(settings, Events::new(0), opened.store, keeper)
 }
 
