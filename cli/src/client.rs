@@ -187,6 +187,12 @@ pub(crate) fn session_socket() -> Option<OsString> {
     variable("TRANSOM_SOCKET").filter(|_| variable("TRANSOM_DIR").is_none())
 }
 
+/// The session that this runs in, as its environment tells, if its daemon is the one that is asked.
+pub(crate) fn own_session() -> Option<String> {
+    session_socket()?;
+    env::var("TRANSOM_SESSION").ok().filter(|id| !id.is_empty())
+}
+
 /// An answer that comes in pieces.
 #[derive(Debug)]
 pub(crate) struct Streamed {

@@ -8,7 +8,10 @@ use protocol::{
     sessions::{Session, SessionState},
 };
 
-use crate::{client::Client, failure::Failure};
+use crate::{
+    client::{self, Client},
+    failure::Failure,
+};
 
 /// The daemon's session that the word means; deleted ones are not meant.
 pub(crate) async fn find(client: &Client, word: &str) -> Result<Session, Failure> {
@@ -44,13 +47,9 @@ pub(crate) fn session<'a>(sessions: &'a [Session], word: &str) -> Result<&'a Ses
     if let Some(best) = found.iter().map(|session| standing(session)).max() {
         found.retain(|session| standing(session) == best);
     }
-    only(
-        found,
-        "session",
-        word,
-        "`transom ls` shows what there is",
-        |session| format!("{} ({})", session.name, session.id),
-    )
+    only(found, "session", word, &missing_session(), |session| {
+        format!("{} ({})", session.name, session.id)
+    })
 }
 
 /// The device with this label or id, or the only one whose label or id begins so.
@@ -104,6 +103,16 @@ pub(crate) fn spaced(code: &str) -> String {
     digits
         .split_at_checked(CODE_DIGITS / 2)
         .map_or(digits.clone(), |(one, two)| format!("{one}-{two}"))
+}
+
+/// What to do where a session is not found: inside of a session most are not seen.
+fn missing_session() -> String {
+    match client::own_session() {
+        Some(own) => format!(
+            "this runs inside of session {own}, which sees itself and the sessions that were started from it"
+        ),
+        None => "`transom ls` shows what there is".to_owned(),
+    }
 }
 
 /// How near at hand the session is: deleted, ended, live.

@@ -40,6 +40,9 @@ pub(super) struct ProgramArgs {
     /// A name for the session; without it, one is made from the command
     #[arg(long)]
     name: Option<String>,
+    /// Let its programs do what you may: they pair and revoke devices, and reach every session
+    #[arg(long)]
+    trusted: bool,
     /// The program and its arguments
     #[arg(
         value_name = "CMD",
@@ -62,7 +65,7 @@ impl ProgramArgs {
             name: self.name,
             size: output::size().map(|(columns, rows)| Size { columns, rows }),
             labels: BTreeMap::new(),
-            trusted: false,
+            trusted: self.trusted,
         };
         client.post("/sessions", &session).await
     }
