@@ -1,6 +1,6 @@
 //! Every route × every principal, from the routers' own lists.
 
-use harness::{Answer, Device, Owner, TestDaemon, TlsClient};
+use harness::{Answer, Device, Inside, Owner, TestDaemon, TlsClient};
 use pairing::{Role, Scope};
 use server::RouteInfo;
 
@@ -25,6 +25,31 @@ async fn every_route_admits_exactly_the_principals_of_the_table() {
         }
     }
     assert!(faults.is_empty(), "{faults:#?}");
+}
+
+#[tokio::test]
+async fn every_route_admits_a_session_to_itself_and_its_children_by_the_table_and_to_nothing_else() {
+    let daemon = TestDaemon::start().await;
+    let inside = Inside::of(&daemon).await;
+    let child = inside.client.shell("sleep 600").await;
+    let other = daemon.owner().shell("sleep 600").await;
+    let mut faults = Vec::new();
+    for route in routes() {
+        let expected = expectation_inside(&route);
+        for (target, admitted) in [&inside.session, &child, &other].into_iter().zip(expected) {
+            let path = concrete(&route, &target.id);
+            let body = (route.method == http::Method::POST).then(|| serde_json::json!({ "nothing": true }));
+            let answer = inside
+                .client
+                .request(route.method.as_str(), &path, body.as_ref())
+                .await;
+            if admits(&answer, route.scope) != admitted {
+                faults.push(format!("{} {path}: {}", route.method, answer.verdict()));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{faults:#?}");
+    assert_eq!(daemon.owner().session(&other.id).await.state, other.state);
 }
 
 #[tokio::test]
@@ -75,6 +100,18 @@ fn expectation(scope: Scope) -> [bool; 6] {
         | Scope::DaemonManage
         | Scope::MetricsView
         | Scope::LiftLockdown => [true, false, false, false, false, false],
+    }
+}
+
+/// The table for a program inside of a session: on its own session, a child of it, another one.
+fn expectation_inside(route: &RouteInfo) -> [bool; 3] {
+    match route.scope {
+        Scope::Public | Scope::Any => [true; 3],
+        // A list, which is filtered, or a creation.
+        Scope::View | Scope::Manage if route.resource.is_none() => [true; 3],
+        Scope::View | Scope::Note => [true, true, false],
+        Scope::Write | Scope::Manage => [false, true, false],
+        _ => [false; 3],
     }
 }
 

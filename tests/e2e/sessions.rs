@@ -11,6 +11,7 @@ mod input;
 mod keep;
 mod keeper;
 mod look;
+mod origin;
 mod recording;
 mod remove;
 mod stop;
