@@ -30,11 +30,18 @@ class FakeSocket {
     this.onopen();
   }
 
+  /** As in a browser, what comes once the page has closed it is dropped. */
   says(type: number, ...parts: Uint8Array[]): void {
-    this.onmessage({ data: concat(Uint8Array.of(type), ...parts).buffer });
+    if (this.readyState === 1) this.onmessage({ data: concat(Uint8Array.of(type), ...parts).buffer });
   }
 
-  close(code = 1006): void {
+  /** The page closes it: that is over only once the other side answers, which a dead one never does. */
+  close(): void {
+    this.readyState = 2;
+  }
+
+  /** It is over. */
+  cut(code = 1006): void {
     this.readyState = 3;
     this.onclose({ code });
   }
@@ -101,7 +108,7 @@ test("what was missed is asked for from the last offset", async () => {
   const { socket, end } = await attach();
   socket.says(0x02, offset(300), SIZE, utf8(""));
   socket.says(0x01, offset(300), utf8("four"));
-  socket.close();
+  socket.cut();
   expect(await end).toEqual({ kind: "lost" });
   const { socket: second } = await attach("write", 304);
   expect(second.url).toContain("from=304");
@@ -113,7 +120,7 @@ test("what was typed across a cut arrives once, in order", async () => {
   for (const key of ["a", "b", "c"]) expect(attachment.type(key)).toBe(true);
   expect(typedIn(socket)).toEqual(["1a", "2b", "3c"]);
   socket.says(0x05, offset(1));
-  socket.close();
+  socket.cut();
   await end;
   expect(attachment.type("d")).toBe(true);
   expect(input.unconfirmed.value).toBe(3);
@@ -128,7 +135,7 @@ test("where the daemon cannot tell what arrived, the person is told and nothing 
   const { socket, end } = await attach();
   attachment.type("a");
   attachment.type("\x1b[A");
-  socket.close();
+  socket.cut();
   await end;
   const { socket: second } = await attach("write", 0, null);
   expect(typedIn(second)).toEqual([]);
@@ -139,7 +146,7 @@ test("where the daemon cannot tell what arrived, the person is told and nothing 
 
 test("a device that may not type any more is told what did not arrive", async () => {
   const { socket, end } = await attach();
-  socket.close();
+  socket.cut();
   await end;
   attachment.type("late");
   await attach("view");
@@ -161,11 +168,11 @@ test("a viewer asks to view, and what it types goes nowhere", async () => {
 test("4401 is believed only when the daemon confirms it", async () => {
   const { socket, end } = await attach();
   whoami = () => Response.json({ code: "revoked" }, { status: 401 });
-  socket.close(4401);
+  socket.cut(4401);
   expect(await end).toEqual({ kind: "ended", reason: "revoked" });
   whoami = () => Response.json({ role: "operator", label: "phone" });
   const again = await attach();
-  again.socket.close(4401);
+  again.socket.cut(4401);
   expect(await again.end).toEqual({ kind: "lost" });
 });
 
@@ -174,21 +181,21 @@ test("a daemon that restarts is tried again without a question, one that has too
     throw new Error("nobody asks");
   };
   const { socket, end } = await attach();
-  socket.close(1012);
+  socket.cut(1012);
   expect(await end).toEqual({ kind: "lost", why: "restarting" });
   whoami = () => Response.json({ role: "operator", label: "phone" });
   const again = await attach();
-  again.socket.close(4429);
+  again.socket.cut(4429);
   expect(await again.end).toEqual({ kind: "lost", retryAfter: 5, why: "too_many" });
 });
 
 test("a device that lost a right is told so, unless it is one to look now", async () => {
   const { socket, end } = await attach();
-  socket.close(4403);
+  socket.cut(4403);
   expect(await end).toEqual({ kind: "ended", reason: "not_permitted" });
   whoami = () => Response.json({ role: "viewer", label: "phone" });
   const again = await attach();
-  again.socket.close(4403);
+  again.socket.cut(4403);
   expect(await again.end).toEqual({ kind: "lost" });
 });
 
@@ -198,7 +205,7 @@ test("a message that nobody can read ends it clearly, one of a newer daemon is l
   socket.says(0x02, utf8("cut"));
   expect(await end).toEqual({ kind: "ended", reason: "unreadable" });
   expect(attachment.takesInput).toBe(true);
-  expect(FakeSocket.all[0]?.readyState).toBe(3);
+  expect(FakeSocket.all[0]?.readyState).toBe(2);
 });
 
 test("a round trip is timed on the attachment itself", async () => {
@@ -234,7 +241,7 @@ test("what the person sees is said at changes, and to each new attachment", asyn
   attachment.look(true, false);
   attachment.look(false, false);
   expect(socket.sent.slice(1)).toEqual([LOOKS, Uint8Array.of(0x16, 1), Uint8Array.of(0x16, 0)]);
-  socket.close();
+  socket.cut();
   await end;
   const { socket: second } = await attach();
   expect(second.sent[1]).toEqual(Uint8Array.of(0x16, 0));
@@ -262,7 +269,7 @@ test("a claim that was taken is told, and not taken back", async () => {
   claim(socket, false, true, "laptop");
   expect(attachment.claim.value).toEqual({ holder: false, taken_from: true, by: "laptop" });
   expect(attachment.wanted).toBeNull();
-  socket.close();
+  socket.cut();
   await end;
   const { socket: second } = await attach();
   claim(second, false, false, "laptop");
@@ -273,12 +280,12 @@ test("a wish for the claim outlives a cut, and is let go if somebody took it mea
   const { socket, end } = await attach();
   attachment.fit({ columns: 40, rows: 30 });
   claim(socket, true, false, "phone");
-  socket.close();
+  socket.cut();
   await end;
   const again = await attach();
   expect(again.socket.sent.slice(2)).toEqual([OFFER]);
   claim(again.socket, true, false, "phone");
-  again.socket.close();
+  again.socket.cut();
   await again.end;
   const { socket: third } = await attach();
   claim(third, false, false, "laptop");
@@ -295,7 +302,7 @@ test("presence is as the daemon says", async () => {
 
 test("a session that is gone is over", async () => {
   const { socket, end } = await attach();
-  socket.close(4404);
+  socket.cut(4404);
   expect(await end).toEqual({ kind: "ended", reason: "gone" });
 });
 
@@ -304,7 +311,7 @@ test("after the exit nothing is typed, and a closed attachment is no loss", asyn
   socket.says(0x04, utf8('{"code":7,"signal":null,"duration_ms":1,"peak_memory_bytes":1}'));
   expect(attachment.exit.value?.code).toBe(7);
   expect(attachment.type("a")).toBe(false);
-  socket.close(1000);
+  socket.cut(1000);
   expect(await end).toEqual({ kind: "ended", reason: "finished" });
 });
 
@@ -313,8 +320,13 @@ test("missing output closes the attachment, and the next one begins with the scr
   socket.says(0x02, offset(300), SIZE, utf8(""));
   socket.says(0x01, offset(400), utf8("x"));
   expect(await end).toEqual({ kind: "lost" });
-  await attach();
-  expect(FakeSocket.all.at(-1)?.url).toContain("from=screen");
+  socket.says(0x01, offset(401), utf8("late"));
+  const { socket: second } = await attach("write", 401);
+  expect(second.url).toContain("from=screen");
+  expect(second.readyState).toBe(1);
+  second.says(0x02, offset(401), SIZE, utf8("screen"));
+  second.says(0x01, offset(401), utf8("y"));
+  expect([second.readyState, opened]).toEqual([1, 3]);
 });
 
 test("another daemon at this address is never sent the token", async () => {

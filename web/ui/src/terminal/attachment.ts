@@ -114,11 +114,13 @@ export class Attachment {
 
   /** Resolves with the close code; `null` where the daemon said something that no one can read. */
   private follow(credential: Credential, opened: () => void, ended: AbortSignal): Promise<number | null> {
-    const position = this.display.position;
+    const position = this.display.begin();
     const socket = new WebSocket(`wss://${location.host}${this.path(credential, position)}`);
     socket.binaryType = "arraybuffer";
     return new Promise((resolve) => {
+      let hasLeft = false;
       const leave = (code: number | null): void => {
+        hasLeft = true;
         if (this.socket === socket) this.detach();
         resolve(code);
       };
@@ -129,11 +131,12 @@ export class Attachment {
       });
       socket.onopen = () => socket.send(credential.token);
       socket.onmessage = ({ data }) => {
-        if (ended.aborted || !(data instanceof ArrayBuffer)) return;
+        // What is still on its way when this one is left belongs to no screen any more.
+        if (hasLeft || ended.aborted || !(data instanceof ArrayBuffer)) return;
         const message = readable(data);
         if (message && this.take(message, socket, position)) opened();
         if (message && !this.display.isBroken) return;
-        if (!message) leave(null);
+        leave(message ? ABNORMAL_CLOSURE : null);
         socket.close();
       };
       socket.onclose = ({ code }) => leave(code);
@@ -254,6 +257,7 @@ function readable(data: ArrayBuffer): ServerMessage | null {
 
 /** RFC 6455, section 7.4.1. */
 const NORMAL_CLOSURE = 1000;
+const ABNORMAL_CLOSURE = 1006;
 /** Seconds. */
 const TOO_MANY_PAUSE = 5;
 /** Milliseconds without any message after a ping; a snapshot on the slowest link is one message and takes some. */

@@ -34,7 +34,7 @@ test("output goes on from the ground offset of the snapshot", () => {
   expect(display.output(100, utf8("more"))).toBe(true);
   expect(sketch.done).toEqual(["reset 80×24", "screen", "more"]);
   expect(drawn).toEqual([100, 104]);
-  expect(display.position).toBe(104);
+  expect(display.begin()).toBe(104);
 });
 
 test("what was drawn before is not drawn twice", () => {
@@ -42,17 +42,17 @@ test("what was drawn before is not drawn twice", () => {
   display.output(98, utf8("abcd"));
   expect(sketch.done.at(-1)).toBe("cd");
   display.output(90, utf8("old"));
-  expect(display.position).toBe(102);
+  expect(display.begin()).toBe(102);
 });
 
 test("missing output is never papered over: the next attach asks for a snapshot", () => {
   display.snapshot(100, SIZE, utf8(""));
   expect(display.output(101, utf8("x"))).toBe(false);
   expect(display.isBroken).toBe(true);
-  expect(display.position).toBeNull();
+  expect(display.begin()).toBeNull();
   display.snapshot(200, SIZE, utf8("whole"));
   expect(display.isBroken).toBe(false);
-  expect(display.position).toBe(200);
+  expect(display.begin()).toBe(200);
 });
 
 test("output before any snapshot cannot be drawn", () => {

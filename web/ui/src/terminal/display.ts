@@ -24,14 +24,18 @@ export class Display {
     private readonly drawn: (offset: number) => void,
   ) {}
 
-  /** The offset from which output can go on; null where only a snapshot helps. */
-  get position(): number | null {
-    return this.end;
-  }
-
   /** Whether output is missing, so that nothing that follows can be drawn. */
   get isBroken(): boolean {
     return this.broken;
+  }
+
+  /**
+   * Another connection begins: what the one before it missed is missing no more. Returns the offset from which output
+   * can go on; null where only a snapshot helps.
+   */
+  begin(): number | null {
+    this.broken = false;
+    return this.end;
   }
 
   /** What is drawn belongs to something else: start from a snapshot. */
