@@ -5,7 +5,7 @@ use std::sync::Arc;
 use protocol::{Timestamp, access::TlsEndpoint};
 use server::{Access, Stop};
 
-use crate::{events::Events, paths::Paths, sessions::Sessions};
+use crate::{events::Events, paths::Paths, restart::Restart, sessions::Sessions};
 
 /// Clones are the same application.
 #[derive(Clone)]
@@ -22,4 +22,5 @@ pub(crate) struct Run {
     pub(crate) paths: Paths,
     pub(crate) tls: Vec<TlsEndpoint>,
     pub(crate) started_at: Timestamp,
+    pub(crate) restart: Restart,
 }

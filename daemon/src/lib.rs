@@ -10,6 +10,7 @@ pub mod lock;
 mod log;
 mod origin;
 pub mod paths;
+mod restart;
 mod routes;
 mod sessions;
 mod signals;

@@ -1,6 +1,7 @@
 //! Every route of the product, each with its scope.
 
 mod events;
+mod restart;
 mod sessions;
 mod shutdown;
 mod status;
@@ -22,6 +23,7 @@ pub fn routes() -> Routes<App> {
     Routes::new()
         .route::<DaemonManage, _, _>(Method::GET, "/v1/status", None, status::status)
         .route::<DaemonManage, _, _>(Method::POST, "/v1/shutdown", None, shutdown::shutdown)
+        .route::<DaemonManage, _, _>(Method::POST, "/v1/restart", None, restart::restart)
         .route::<View, _, _>(Method::GET, "/v1/sessions", None, sessions::list)
         .route::<Manage, _, _>(Method::POST, "/v1/sessions", None, sessions::create)
         .route::<View, _, _>(Method::GET, "/v1/sessions/{id}", Some("id"), sessions::show)

@@ -194,6 +194,11 @@ impl Sessions {
             timeout(LAST_WRITE, self.ended(record)).await.ok();
         });
         futures_util::future::join_all(stops).await;
+    }
+
+    /// Writes down what was typed by requests and is not written yet; for the daemon's own end.
+    pub(crate) async fn flush_typed(&self) {
+        let records = self.table().records.clone();
         for record in &records {
             typed::flush_all(record, &self.shared.store).await;
         }

@@ -23,10 +23,11 @@ impl Signals {
         })
     }
 
-    /// Requests a stop at each signal: the first soft, every later one hard.
-    pub(crate) async fn forward(mut self, stop: Stop) {
+    /// Requests a stop at each signal: the first soft, every later one hard. `heard` is called at each, before.
+    pub(crate) async fn forward(mut self, stop: Stop, heard: impl Fn()) {
         loop {
             self.next().await;
+            heard();
             let step = if stop.is_requested(Shutdown::Soft) {
                 Shutdown::Hard
             } else {

@@ -24,6 +24,7 @@ use crate::{
     log,
     origin::Origins,
     paths::Paths,
+    restart::Restart,
     routes::routes,
     sessions::{Sessions, Settings},
     signals::Signals,
@@ -41,7 +42,8 @@ pub struct UpOptions {
     pub no_cgroups: bool,
 }
 
-/// Runs the daemon until it is told to end; `on_ready` is called once, when it serves.
+/// Runs the daemon until it is told to end; `on_ready` is called once, when it serves. Told to restart, it does not return: the
+/// process goes on as what is at its executable's path by then.
 ///
 /// # Errors
 /// [`UpError`], before anything is served or after everything is closed.
@@ -60,19 +62,27 @@ pub fn up(options: &UpOptions, on_ready: impl FnOnce(&Ready)) -> Result<(), UpEr
     rustls::crypto::ring::default_provider().install_default().ok();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(UpError::io("start its threads"))?;
-    let result = runtime.block_on(run(paths, &config, (descriptors, options.no_cgroups), on_ready));
+    let restart = Restart::of_this_process(descriptors);
+    let served = runtime.block_on(run(paths, &config, (restart, options.no_cgroups), on_ready));
     // Tasks of programs that do not end have no say in when the daemon does.
     runtime.shutdown_timeout(Duration::from_millis(100));
+    let ended = served?;
+    if ended.restart.is_wanted() {
+        // The lock is held until the very step.
+        let Err(error) = ended.restart.execute();
+        tracing::error!(%error, "the daemon could not be started again");
+        return Err(UpError::io("start again")(error));
+    }
     drop(lock);
-    result
+    Ok(())
 }
 
 async fn run(
     paths: Paths,
     config: &Config,
-    (descriptors, without_cgroups): (DescriptorLimit, bool),
+    (restart, without_cgroups): (Restart, bool),
     on_ready: impl FnOnce(&Ready),
-) -> Result<(), UpError> {
+) -> Result<Arc<Run>, UpError> {
     let signals = Signals::catch().map_err(UpError::io("catch signals"))?;
     let opened = Store::open(&paths.store(), &paths.keys(), clock::now())?;
     let identity = Identity::load_or_create(&paths.keys())?;
@@ -82,7 +92,7 @@ async fn run(
     let keeper = KeeperLink::new(&paths, &opened.instance, !without_cgroups);
     let held = keeper.adopt_all().await?;
     let sessions = Sessions::new(
-        settings(config, &paths, descriptors),
+        settings(config, &paths, restart.descriptors()),
         events.clone(),
         opened.store.clone(),
         keeper.clone(),
@@ -103,6 +113,7 @@ async fn run(
         paths,
         tls: endpoints,
         started_at: clock::timestamp(clock::now()),
+        restart,
     });
     let app = App {
         access: access.clone(),
@@ -116,16 +127,21 @@ async fn run(
         .fallback(web_app::router());
     let ready = ready(&app);
     let listeners = std::iter::once(Listener::Unix(unix)).chain(tls).collect();
-    let ending = tokio::spawn(signals.forward(stop.clone()));
+    let ending = tokio::spawn({
+        let run = app.run.clone();
+        signals.forward(stop.clone(), move || run.restart.forgo())
+    });
     tracing::info!(instance = ready.instance, version = ready.version, "ready");
     on_ready(&ready);
     let served = server.serve(listeners, stop.clone()).await;
     stop.request(Shutdown::Soft);
     ending.abort();
     mourning.abort();
+    app.sessions.flush_typed().await;
     std::fs::remove_file(app.run.paths.socket()).ok();
     tracing::info!("ended");
-    served.map_err(UpError::from)
+    served?;
+    Ok(app.run)
 }
 
 /// Ends what a dead keeper held, whenever one dies. Until that is done, no local process is taken for the owner.

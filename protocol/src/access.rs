@@ -183,6 +183,35 @@ pub struct Shutdown {
     pub sessions: bool,
 }
 
+/// `POST /v1/restart`: there is nothing to choose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Restart {}
+
+/// The answer to a restart: sent before the daemon drains. It serves again once [`Status::life`] is another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Restarting {
+    /// The daemon's process id, which it keeps.
+    pub pid: u32,
+    /// The life that ends.
+    pub life: String,
+}
+
+/// `transom restart --json`: the daemon that serves now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Restarted {
+    /// The daemon's process id.
+    pub pid: u32,
+    /// The life that began.
+    pub life: String,
+    /// The daemon's version.
+    pub version: String,
+    /// Whether the former one was killed, as it did not answer.
+    pub forced: bool,
+    /// The running sessions, which went on.
+    pub sessions: Vec<String>,
+}
+
 /// The answer to a shutdown: sent before the daemon drains.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShuttingDown {

@@ -1,0 +1,28 @@
+//! `POST /v1/restart`
+
+use axum::Json;
+use pairing::marker::DaemonManage;
+use protocol::access::{Restart, Restarting};
+use server::{App, Peer, Permitted, extract::OptionalJson};
+
+use crate::{actor, restart::NoExecutable};
+
+/// Ends the daemon and starts it again in the same process, with what is at its executable's path by now. Sessions go on.
+pub(crate) async fn restart(
+    App(app): App<crate::app::App>,
+    Permitted(permit): Permitted<DaemonManage>,
+    peer: Peer,
+    OptionalJson(Restart {}): OptionalJson<Restart>,
+) -> Result<Json<Restarting>, NoExecutable> {
+    app.run.restart.want().await?;
+    let row = actor::row(permit.principal(), &peer, "restart", "daemon");
+    if let Err(error) = app.access.store().append_audit(row).await {
+        tracing::warn!(%error, "a restart could not be written to the audit trail");
+    }
+    tracing::info!("restarting: the owner asked for it");
+    app.stop.request(server::Shutdown::Soft);
+    Ok(Json(Restarting {
+        pid: std::process::id(),
+        life: app.access.config().life.clone(),
+    }))
+}
