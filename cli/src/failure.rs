@@ -124,6 +124,11 @@ impl Failure {
         matches!(self, Self::Problem { problem, .. } if problem.code == "unreachable")
     }
 
+    /// Whether the daemon may be there, and does not answer.
+    pub(crate) fn is_timed_out(&self) -> bool {
+        matches!(self, Self::Problem { problem, .. } if problem.code == "timed_out")
+    }
+
     /// Whether the way to the daemon failed, not what was asked: the same may work in a moment.
     pub(crate) fn is_about_the_link(&self) -> bool {
         let codes = [

@@ -1,6 +1,6 @@
 //! Starting a daemon where none runs.
 
-use std::{env, process::Stdio, time::Duration};
+use std::{env, ffi::OsString, process::Stdio, time::Duration};
 
 use protocol::{
     Problem,
@@ -34,7 +34,14 @@ impl StartArgs {
         match client.get::<Health>("/health").await {
             Ok(_) => Ok(client),
             Err(failure) if failure.is_unreachable() && self.is_allowed() => {
-                start(&client).await.map(|()| client)
+                let ready = start(&client, Vec::new()).await?;
+                if let Some(ready) = ready {
+                    output::note(&format!(
+                        "no daemon ran: started one at {}; `transom shutdown` ends it",
+                        ready.socket
+                    ));
+                }
+                Ok(client)
             }
             Err(failure) => Err(failure),
         }
@@ -48,21 +55,26 @@ impl StartArgs {
     }
 }
 
-async fn start(client: &Client) -> Result<(), Failure> {
-    let mut daemon = spawn()?;
+/// Starts a daemon in the background with the arguments of one that is gone, the verb being the first.
+///
+/// # Errors
+/// Why none serves now.
+pub(crate) async fn again(client: &Client, arguments: Vec<OsString>) -> Result<(), Failure> {
+    let arguments = arguments.into_iter().skip(1);
+    let rest = arguments.filter(|argument| argument != "--json" && argument != "--background");
+    start(client, rest.collect()).await.map(drop)
+}
+
+/// Starts a daemon, with arguments behind its own; `None` where another serves by then.
+async fn start(client: &Client, arguments: Vec<OsString>) -> Result<Option<Ready>, Failure> {
+    let mut daemon = spawn(arguments)?;
     let Ok(said) = timeout(PATIENCE, first_words(&mut daemon)).await else {
         return Err(Failure::timed_out("the daemon that was started is not ready yet"));
     };
     let problem = match said {
-        Some(Words::Ready(ready)) => {
-            output::note(&format!(
-                "no daemon ran: started one at {}; `transom shutdown` ends it",
-                ready.socket
-            ));
-            return Ok(());
-        }
+        Some(Words::Ready(ready)) => return Ok(Some(ready)),
         // Two commands may start a daemon at the same time: one wins, and serves both.
-        _ if answers(client).await => return Ok(()),
+        _ if answers(client).await => return Ok(None),
         Some(Words::Problem(problem)) => problem,
         None => {
             let hint = "`transom up` starts one in the foreground, and shows what it says";
@@ -87,9 +99,10 @@ async fn start(client: &Client) -> Result<(), Failure> {
 }
 
 /// Starts `transom up` so that it outlives this process and its terminal.
-fn spawn() -> Result<Child, Failure> {
+fn spawn(arguments: Vec<OsString>) -> Result<Child, Failure> {
     let child = Command::new(env::current_exe()?)
         .args(["up", "--json", "--background"])
+        .args(arguments)
         .env_remove("TRANSOM_SESSION")
         .env_remove("TRANSOM_SOCKET")
         .stdin(Stdio::null())

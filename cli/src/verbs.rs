@@ -15,6 +15,7 @@ mod pair;
 mod record;
 mod reject;
 mod rename;
+mod restart;
 mod restore;
 mod revoke;
 mod rm;
@@ -83,6 +84,8 @@ pub(crate) enum Verb {
     Revoke(revoke::Args),
     /// Say what the running daemon does
     Status(status::Args),
+    /// Start the daemon again; sessions go on
+    Restart(restart::Args),
     /// End the daemon
     Shutdown(shutdown::Args),
     /// Look at the configuration
@@ -116,6 +119,7 @@ impl Verb {
             Self::Devices(args) => args.json,
             Self::Revoke(args) => args.json,
             Self::Status(args) => args.json,
+            Self::Restart(args) => args.json,
             Self::Shutdown(args) => args.json,
             Self::Config(args) => args.is_json(),
         }
@@ -169,6 +173,7 @@ impl Verb {
             Self::Devices(args) => devices::run(&args).await,
             Self::Revoke(args) => revoke::run(&args).await,
             Self::Status(args) => status::run(&args).await,
+            Self::Restart(args) => restart::run(&args).await,
             Self::Shutdown(args) => shutdown::run(&args).await,
         }
     }

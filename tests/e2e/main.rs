@@ -9,6 +9,7 @@ mod events;
 mod gate;
 mod life;
 mod pairing_lane;
+mod restart;
 mod secrets;
 mod sessions;
 mod store;

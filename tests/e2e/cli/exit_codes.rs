@@ -13,6 +13,8 @@ async fn no_daemon_is_unreachable_and_says_how_to_start_one() {
         &["status"],
         &["devices"],
         &["shutdown"],
+        &["restart"],
+        &["restart", "--force"],
         &["run", "--no-start", "true"],
     ] {
         let finished = transom(folder.path(), verb).await;

@@ -38,6 +38,8 @@ pub struct DaemonOptions {
     pub environment: Vec<(String, String)>,
     /// More arguments of `up`.
     pub arguments: Vec<String>,
+    /// Another executable than the binary under test.
+    pub program: Option<PathBuf>,
 }
 
 impl TestDaemon {
@@ -75,8 +77,13 @@ impl TestDaemon {
 
     /// Waits for the daemon's end and starts it again in the same folder. Its sessions are left alone.
     pub async fn start_again(&mut self) {
+        self.start_again_with(&DaemonOptions::default()).await;
+    }
+
+    /// The same, with other options.
+    pub async fn start_again_with(&mut self, options: &DaemonOptions) {
         self.ended().await;
-        (self.child, self.ready) = launch(self.folder.path(), &DaemonOptions::default()).await;
+        (self.child, self.ready) = launch(self.folder.path(), options).await;
     }
 
     /// Kills the daemon, and does not start it again.
@@ -148,6 +155,14 @@ impl TestDaemon {
         kill_process(pid, signal).expect("the daemon is a child of the test");
     }
 
+    /// The process that listens on the socket, as the kernel tells.
+    fn listening(&self) -> Option<Pid> {
+        let stream = std::os::unix::net::UnixStream::connect(self.socket()).ok()?;
+        rustix::net::sockopt::socket_peercred(&stream)
+            .ok()
+            .map(|peer| peer.pid)
+    }
+
     /// Waits for its end.
     pub async fn ended(&mut self) -> std::process::ExitStatus {
         within("the daemon's end", self.child.wait())
@@ -177,7 +192,7 @@ impl TestDaemon {
 
     /// The command line against this daemon, not yet started.
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = command(self.folder.path());
+        let mut command = command(binary(), self.folder.path());
         command.args(arguments);
         command
     }
@@ -187,6 +202,12 @@ impl Drop for TestDaemon {
     /// Ends the daemon, its keeper and its sessions, and makes sure of it.
     fn drop(&mut self) {
         let keeper = self.keeper();
+        let successor = self
+            .listening()
+            .filter(|pid| Some(pid.as_raw_pid().unsigned_abs()) != self.child.id());
+        if let Some(successor) = successor {
+            kill_process(successor, Signal::KILL).ok();
+        }
         let below = keeper.map(descendants).unwrap_or_default();
         self.child.start_kill().ok();
         let all: Vec<_> = keeper.into_iter().chain(below).collect();
@@ -218,7 +239,8 @@ async fn launch(folder: &Path, options: &DaemonOptions) -> (Child, Ready) {
 }
 
 fn begin(folder: &Path, options: &DaemonOptions) -> Child {
-    command(folder)
+    let program = options.program.as_ref().unwrap_or(binary());
+    command(program, folder)
         .args(["up", "--json", "--tls", "127.0.0.1:0"])
         .args(&options.arguments)
         .envs(options.environment.iter().cloned())
@@ -229,8 +251,8 @@ fn begin(folder: &Path, options: &DaemonOptions) -> Child {
 }
 
 /// The binary in an environment that has nothing of the caller's but PATH and locale.
-fn command(folder: &Path) -> Command {
-    let mut command = Command::new(binary());
+fn command(program: &Path, folder: &Path) -> Command {
+    let mut command = Command::new(program);
     command
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap_or_default())

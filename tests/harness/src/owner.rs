@@ -57,6 +57,13 @@ impl Owner {
         self.request("GET", path, None::<&()>).await
     }
 
+    /// Reads a resource of a daemon that may be away.
+    pub async fn try_get(&self, path: &str) -> Option<Answer> {
+        let request = self.client.get(format!("http://transom{path}"));
+        let response = within(path, request.send()).await.ok()?;
+        within(path, Answer::read(response)).await.ok()
+    }
+
     /// Posts a body.
     pub async fn post(&self, path: &str, body: &impl Serialize) -> Answer {
         self.request("POST", path, Some(body)).await
