@@ -174,7 +174,8 @@ impl Service {
     }
 
     fn list(&mut self) {
-        let listed = self.kept.iter().filter(|kept| kept.phase != Phase::Failed);
+        let is_there = |kept: &&Kept| kept.phase != Phase::Failed && !kept.is_over();
+        let listed = self.kept.iter().filter(is_there);
         let listed: Vec<Reply> = listed
             .map(|kept| Reply::Listed {
                 id: kept.id,

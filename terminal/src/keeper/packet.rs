@@ -4,6 +4,7 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use rustix::io::Errno;
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
@@ -26,7 +27,7 @@ pub(super) fn send(socket: impl AsFd, bytes: &[u8], descriptor: Option<BorrowedF
     loop {
         match sendmsg(&socket, &[IoSlice::new(bytes)], &mut control, flags) {
             Ok(_whole) => return Ok(()),
-            Err(rustix::io::Errno::INTR) => {}
+            Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
     }
@@ -40,10 +41,13 @@ pub(super) fn receive(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<(usize
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
+    let mut was_reset = false;
     let received = loop {
         match recvmsg(&socket, &mut [IoSliceMut::new(buffer)], &mut control, flags) {
             Ok(received) => break received,
-            Err(rustix::io::Errno::INTR) => {}
+            Err(Errno::INTR) => {}
+            // Said once, ahead of what the other end had sent, when that ended without having read all that it was sent.
+            Err(Errno::CONNRESET) if !was_reset => was_reset = true,
             Err(error) => return Err(error.into()),
         }
     };
@@ -62,4 +66,24 @@ pub(super) fn receive(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<(usize
         return Err(io::ErrorKind::InvalidData.into());
     }
     Ok((received.bytes, descriptor))
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+
+    use super::{receive, send};
+
+    #[test]
+    fn the_last_words_of_who_ended_without_reading_are_heard() {
+        let flags = SocketFlags::CLOEXEC;
+        let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).unwrap();
+        send(&ours, b"never read", None).unwrap();
+        send(&theirs, b"last words", None).unwrap();
+        drop(theirs);
+        let mut buffer = [0; 16];
+        let (length, _) = receive(&ours, &mut buffer).unwrap();
+        assert_eq!(&buffer[..length], b"last words");
+        assert_eq!(receive(&ours, &mut buffer).unwrap().0, 0);
+    }
 }
