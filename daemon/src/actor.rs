@@ -3,6 +3,8 @@
 use pairing::Principal;
 use server::{audit::AuditRow, authenticate::name_of, peer::Peer};
 
+use crate::app::App;
+
 /// An audit row about what a principal does now.
 pub(crate) fn row(
     principal: &Principal,
@@ -13,11 +15,13 @@ pub(crate) fn row(
     AuditRow::new(server::clock::now(), name_of(principal), peer, action, target)
 }
 
-/// Who holds something, for a person who reads it on a screen.
-pub(crate) fn in_words(principal: &Principal) -> String {
-    match principal {
-        Principal::Owner => "a terminal on the daemon's machine".to_owned(),
-        Principal::Session(session) => format!("a program in session {session}"),
-        other => name_of(other),
-    }
+/// Who types or holds something, for a person who reads it on a screen.
+pub(crate) fn in_words(principal: &Principal, app: &App) -> String {
+    let called = match principal {
+        Principal::Owner => Some("a terminal on the daemon's machine".to_owned()),
+        Principal::Device { id, .. } => app.access.label_of(*id),
+        Principal::Session(id) => app.sessions.name_of(id).map(|name| format!("a program in session {name}")),
+        Principal::Guest(_) | Principal::Nobody => None,
+    };
+    called.unwrap_or_else(|| name_of(principal))
 }

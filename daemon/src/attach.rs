@@ -27,7 +27,7 @@ use self::{
 use crate::{
     actor,
     app::App,
-    sessions::{Claimant, Handle, Presence, SessionError},
+    sessions::{Claimant, Handle, NewClaimant, Presence, SessionError},
 };
 
 /// The query of an attach.
@@ -123,7 +123,8 @@ impl Wish<'_> {
         let attachment = handle
             .attach(self.permit, mode_of(self.query.mode), self.start())
             .map_err(end_of)?;
-        let presence = handle.enter(self.permit, typist.is_some()).map_err(end_of)?;
+        let writes = typist.is_some().then(|| actor::in_words(principal, self.app));
+        let presence = handle.enter(self.permit, writes).map_err(end_of)?;
         let session = handle.show(self.permit).map_err(end_of)?;
         let config = self.app.access.config();
         let hello = Hello {
@@ -157,9 +158,12 @@ impl Wish<'_> {
             .map_err(|_| MAY_NOT_TYPE)?;
         let client = self.query.client.as_ref();
         let client = client.map(|client| client.key(self.permit.principal()));
-        let claimant = handle
-            .claimant(&write, !self.is_browser, client)
-            .map_err(end_of)?;
+        let new = NewClaimant {
+            by: actor::in_words(self.permit.principal(), self.app),
+            is_terminal: !self.is_browser,
+            client,
+        };
+        let claimant = handle.claimant(&write, new).map_err(end_of)?;
         let (writer, applied) = match client {
             Some(client) => handle.writer_of(write, client),
             None => handle.writer(write).map(|writer| (writer, None)),

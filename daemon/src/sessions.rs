@@ -34,7 +34,7 @@ use std::{
     time::Duration,
 };
 
-use pairing::{DeviceId, Permit, View};
+use pairing::{DeviceId, Permit, ResourceId, View};
 use protocol::{events::Event, sessions::Session};
 use server::{Access, store::Store};
 use terminal::{DescriptorLimit, Size};
@@ -160,6 +160,15 @@ impl Sessions {
         let records = self.table().records.clone();
         let touched = records.iter().filter(|record| record.is_touched_by(device));
         touched.map(|record| record.resource.to_string()).collect()
+    }
+
+    /// What a session is called, deleted ones included.
+    pub(crate) fn name_of(&self, resource: &ResourceId) -> Option<String> {
+        let table = self.table();
+        let mut records = table.records.iter();
+        records
+            .find(|record| record.resource == *resource)
+            .map(|record| record.name())
     }
 
     /// How many there are: those whose program runs, and all.

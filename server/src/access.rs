@@ -117,6 +117,11 @@ impl Access {
         self.devices().iter().count()
     }
 
+    /// What a paired device is called; none of one that is not paired, or not any more.
+    pub fn label_of(&self, device: DeviceId) -> Option<String> {
+        self.devices().get(device).map(|device| device.label.to_string())
+    }
+
     /// The registry of live connections.
     pub fn connections(&self) -> &Connections {
         &self.connections

@@ -47,10 +47,13 @@ impl Handle {
         Ok(self.record.engine()?.attach(mode, start))
     }
 
-    /// Says that an attachment is there, until the guard is dropped; `writes` if it may type.
-    pub(crate) fn enter(&self, permit: &Permit<View>, writes: bool) -> Result<Presence, SessionError> {
+    /// Says that an attachment is there, until the guard is dropped; `writes` is who may type, in words, if it may.
+    pub(crate) fn enter(
+        &self,
+        permit: &Permit<View>,
+        writes: Option<String>,
+    ) -> Result<Presence, SessionError> {
         self.at_hand(permit)?;
-        let writes = writes.then(|| actor::in_words(permit.principal()));
         Ok(Presence::enter(self.record.clone(), writes))
     }
 
@@ -93,15 +96,9 @@ impl Handle {
     pub(crate) fn claimant(
         &self,
         permit: &Permit<Write>,
-        is_terminal: bool,
-        client: Option<ClientKey>,
+        new: NewClaimant,
     ) -> Result<Claimant, SessionError> {
         self.at_hand(permit)?;
-        let new = NewClaimant {
-            by: actor::in_words(permit.principal()),
-            is_terminal,
-            client,
-        };
         Ok(self.record.claim.join(new, self.record.engine()?.clone()))
     }
 

@@ -23,7 +23,9 @@ async fn everybody_is_told_who_is_there_at_each_change() {
     let mut remote = device.attach(&session.id, Mode::Write, "0").await;
     let told = remote.until_present(1, 2).await;
     assert_eq!(told.typing.len(), 2);
-    assert_ne!(told.typing[0], told.typing[1]);
+    let label = "a test's phone";
+    assert_eq!(told.typing[0], label, "people are told what a device is called");
+    assert_ne!(told.typing[1], label);
     assert_eq!(
         writer.until_present(1, 2).await.typing[0],
         told.typing[1],
