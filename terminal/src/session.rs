@@ -139,7 +139,7 @@ impl Session {
             journal,
             control: Some(Arc::clone(&control)),
             input,
-            tree: Some(tree),
+            tree: Some(Arc::new(tree)),
             store: options
                 .directory
                 .map(|directory| Store::new(directory, options.scrollback_disk)),
@@ -224,7 +224,7 @@ impl Session {
     /// was read from the disk.
     #[must_use]
     pub fn process_id(&self) -> Option<u32> {
-        self.shared.tree.as_ref().map(Tree::leader)
+        self.shared.tree.as_ref().map(|tree| tree.leader())
     }
 
     /// Running or exited, now and at each change.
@@ -348,7 +348,7 @@ pub(crate) struct Shared {
     /// The last stretch of output, by the session's time.
     burst: Mutex<Option<(u64, u64)>>,
     /// None of a session that was read from the disk.
-    tree: Option<Tree>,
+    tree: Option<Arc<Tree>>,
     store: Option<Store>,
     rebuild: Rebuild,
     /// Whether all that is kept of an ended session is on disk.
@@ -360,7 +360,7 @@ struct Parts {
     journal: Journal,
     control: Option<Arc<AsyncFd<OwnedFd>>>,
     input: mpsc::Sender<writer::Chunk>,
-    tree: Option<Tree>,
+    tree: Option<Arc<Tree>>,
     store: Option<Store>,
     rebuild: Rebuild,
 }
@@ -459,7 +459,7 @@ impl Shared {
 impl fmt::Debug for Shared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Session")
-            .field("process_id", &self.tree.as_ref().map(Tree::leader))
+            .field("process_id", &self.tree.as_ref().map(|tree| tree.leader()))
             .finish_non_exhaustive()
     }
 }

@@ -79,6 +79,8 @@ impl Tail {
         if !is_last && files.retry.is_some_and(|retry| Instant::now() < retry) {
             return Ok(false);
         }
+        // Whatever fails below, until it was tried again.
+        files.retry = Some(Instant::now() + RETRY);
         files.resume()?;
         buffer.clear();
         let next = {
@@ -87,6 +89,7 @@ impl Tail {
             let (offset, next_size) = files.end();
             if offset > journal.end() {
                 files.forget_all()?;
+                files.retry = None;
                 return Ok(true);
             }
             let cursor = files
@@ -98,13 +101,13 @@ impl Tail {
             let from = cursor.max(start);
             if from >= end {
                 files.cursor = Some(from);
+                files.retry = None;
                 return Ok(false);
             }
             journal.copy_records(from, CHUNK, buffer)
         };
-        let written = files.append(buffer, &self.directory, self.limit);
-        files.retry = written.is_err().then(|| Instant::now() + RETRY);
-        written?;
+        files.append(buffer, &self.directory, self.limit)?;
+        files.retry = None;
         files.cursor = Some(next);
         Ok(true)
     }
@@ -162,6 +165,18 @@ impl Tail {
         let Ok(files) = self.listed() else { return true };
         let journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
         files.cursor != Some(journal.positions().1)
+    }
+
+    /// Whether the disk did not take what it was last given. Blocks.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.listed().map_or(true, |files| files.retry.is_some())
+    }
+
+    /// Gives back the file that is written to, as nothing more is. Blocks.
+    pub(crate) fn close(&self) {
+        if let Ok(mut files) = self.listed() {
+            files.current = None;
+        }
     }
 
     /// The oldest offset here and the one behind the newest; none where nothing is. Blocks.

@@ -7,6 +7,7 @@ mod attention;
 mod change;
 mod create;
 mod flood;
+mod full_disk;
 mod input;
 mod keep;
 mod keeper;

@@ -87,7 +87,9 @@ impl Sessions {
         tracing::info!(session = %record.resource, name = reservation.name, "created a session");
         reservation.fulfil(&record);
         // A full disk keeps nobody from working; the log says what is missing there.
-        self.save(&record).await.ok();
+        if self.save(&record).await.is_err() {
+            self.save_later(&record);
+        }
         self.shared.tidying.notify_one();
         publish::spawn(self.clone(), &record);
         Ok(record.show())

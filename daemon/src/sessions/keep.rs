@@ -93,7 +93,14 @@ impl Sessions {
     /// Writes a session's record soon; the log says where it cannot be.
     pub(super) fn save_later(&self, record: &Arc<Record>) {
         let (sessions, record) = (self.clone(), record.clone());
-        tokio::spawn(async move { sessions.save(&record).await.ok() });
+        tokio::spawn(async move { sessions.saved(&record).await });
+    }
+
+    /// Writes a session's record, again and again where the disk does not take it.
+    async fn saved(&self, record: &Arc<Record>) {
+        while self.save(record).await.is_err() {
+            sleep(RETRY).await;
+        }
     }
 
     /// Keeps how a session's program ended, with the last that it drew.
@@ -103,8 +110,8 @@ impl Sessions {
         let exit = engine.state().borrow().exit();
         let ended = record.end_of(exit);
         record.revise(|kept| kept.ended = kept.ended.take().or(ended));
-        // The log says where that failed, and the next daemon will call it lost.
-        self.save(record).await.ok();
+        // Before the keeper drops it: else the next daemon would call it lost.
+        self.saved(record).await;
         engine.settled().await;
         // All of it is on disk, as far as the disk took it.
         self.release(&record.resource).await;
@@ -123,6 +130,7 @@ impl Sessions {
         if let Some(engine) = record.live() {
             // What it is still writing would come after.
             timeout(LAST_WRITE, engine.settled()).await.ok();
+            engine.abandon();
         }
         self.release(&record.resource).await;
         let folder = record.folder().to_owned();
@@ -259,3 +267,6 @@ async fn tidy(shared: Weak<Shared>, wanted: Arc<tokio::sync::Notify>) {
 
 /// The moment of a deletion's or an end's being over is not missed by more, whatever the machine does meanwhile.
 const LONGEST_SLEEP: Duration = Duration::from_secs(60 * 60);
+
+/// Between two tries to write a record on a disk that does not take it.
+const RETRY: Duration = Duration::from_secs(5);

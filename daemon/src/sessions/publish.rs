@@ -33,7 +33,8 @@ pub(super) fn spawn(sessions: Sessions, record: &Arc<Record>) {
         if let Some(watched) = watched {
             follower.until_exit(watched).await;
             if let Some(record) = follower.record.upgrade() {
-                sessions.ended(&record).await;
+                // A full disk may keep that waiting, and nobody else.
+                tokio::spawn(async move { sessions.ended(&record).await });
             }
         }
         follower.after_exit().await;

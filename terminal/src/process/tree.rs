@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::fmt;
 use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
@@ -18,8 +19,8 @@ use crate::keeper::cgroup;
 pub(crate) struct Tree {
     reaper: Member,
     leader: Pid,
-    /// The session's cgroup, where it has one.
-    cgroup: Option<OwnedFd>,
+    /// The session's cgroup, where it has one and anything of it may live.
+    cgroup: Mutex<Option<Arc<OwnedFd>>>,
     /// Signals the program's group, if the program was not waited for; false if it cannot be asked for.
     signal_group: Box<dyn Fn(Signal) -> bool + Send + Sync>,
 }
@@ -34,7 +35,7 @@ impl Tree {
         Self {
             reaper,
             leader,
-            cgroup,
+            cgroup: Mutex::new(cgroup.map(Arc::new)),
             signal_group: Box::new(signal_group),
         }
     }
@@ -46,7 +47,18 @@ impl Tree {
 
     /// Whether there is a cgroup.
     pub(crate) fn has_cgroup(&self) -> bool {
-        self.cgroup.is_some()
+        self.cgroup().is_some()
+    }
+
+    /// Waits until nothing of it lives, and gives back what is held for ending it.
+    pub(crate) async fn until_over(&self) {
+        while Member::find(self.reaper.id) == Some(self.reaper) {
+            ended(self.reaper).await;
+        }
+        // A reaper that was killed may have left somebody.
+        if self.cgroup().is_none_or(|cgroup| !cgroup::is_populated(&cgroup)) {
+            self.lock_cgroup().take();
+        }
     }
 
     /// The reaper.
@@ -89,11 +101,11 @@ impl Tree {
             }
         }
         // What the kernel kills by itself needs no permission, and may have left the reaper only where it was killed.
-        let Some(cgroup) = &self.cgroup else {
+        let Some(cgroup) = self.cgroup() else {
             return refused.is_empty();
         };
-        while cgroup::is_populated(cgroup) {
-            if cgroup::kill(cgroup).is_err() {
+        while cgroup::is_populated(&cgroup) {
+            if cgroup::kill(&cgroup).is_err() {
                 return refused.is_empty();
             }
             sleep(LOOK_AGAIN).await;
@@ -110,6 +122,14 @@ impl Tree {
         for member in members.iter().filter(|member| !(asked && in_group(member))) {
             member.signal(&signals);
         }
+    }
+
+    fn cgroup(&self) -> Option<Arc<OwnedFd>> {
+        self.lock_cgroup().clone()
+    }
+
+    fn lock_cgroup(&self) -> MutexGuard<'_, Option<Arc<OwnedFd>>> {
+        self.cgroup.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A look at all processes of the machine, off the threads that serve.

@@ -27,4 +27,9 @@ pub(super) async fn run(
         .state
         .send_replace(exit.map_or(SessionState::Lost, SessionState::Exited));
     shared.output.send_replace(());
+    if let Some(tree) = &shared.tree {
+        // What the program left behind may live on, and may still be ended by who stops the session.
+        let tree = Arc::clone(tree);
+        tokio::spawn(async move { tree.until_over().await });
+    }
 }

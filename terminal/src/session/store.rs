@@ -60,11 +60,18 @@ impl Session {
         output
     }
 
-    /// Returns when everything that an ended session keeps is on disk, as far as the disk took it; for ever not before
-    /// its end. From then on its journal is not needed any more. Cancel safe.
+    /// Returns when everything that an ended session keeps is on disk, or the disk did not take it; for ever not before
+    /// its end. A disk that was full is tried again; what it has not taken stays in memory. Cancel safe.
     pub async fn settled(&self) {
         // The sender lives in `shared`.
         let _ = self.shared.settled.subscribe().wait_for(|settled| *settled).await;
+    }
+
+    /// Has nothing more written to the disk, but for what is being written now.
+    pub fn abandon(&self) {
+        if let Some(store) = &self.shared.store {
+            store.is_abandoned.store(true, Ordering::Release);
+        }
     }
 }
 
@@ -92,6 +99,10 @@ pub(super) struct Store {
     checkpoint: Mutex<Option<Checkpoint>>,
     /// Nothing comes after what waits now.
     is_complete: AtomicBool,
+    /// The disk took not all of what it was last given.
+    is_failing: AtomicBool,
+    /// Nothing of it is wanted any more.
+    is_abandoned: AtomicBool,
 }
 
 impl Store {
@@ -102,6 +113,8 @@ impl Store {
             untold: AtomicUsize::new(0),
             checkpoint: Mutex::new(None),
             is_complete: AtomicBool::new(false),
+            is_failing: AtomicBool::new(false),
+            is_abandoned: AtomicBool::new(false),
         }
     }
 }
@@ -183,6 +196,9 @@ impl Shared {
 impl Work for Shared {
     fn work(&self, buffer: &mut Vec<u8>) -> Option<Instant> {
         let store = self.store.as_ref()?;
+        if store.is_abandoned.load(Ordering::Acquire) {
+            return None;
+        }
         let is_complete = store.is_complete.load(Ordering::Acquire);
         store.untold.store(0, Ordering::Relaxed);
         for turn in 0.. {
@@ -191,24 +207,51 @@ impl Work for Shared {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(error) => {
-                    tracing::warn!(%error, "output could not be written to the disk");
+                    store.failed(&error);
                     break;
                 }
             }
         }
-        let checkpoint = lock(&store.checkpoint).take();
-        if let Some(Err(error)) = checkpoint.map(|checkpoint| checkpoint.write(&store.directory)) {
-            tracing::warn!(%error, "a screen could not be written to the disk");
-        }
-        if is_complete && !self.is_settled() {
-            if store.tail.is_behind(&self.journal) {
-                tracing::warn!("the end of a session's output is not on the disk");
-            } else {
+        store.write_checkpoint();
+        let again = store.tries_again();
+        if is_complete {
+            if again.is_none() && !store.tail.is_behind(&self.journal) {
+                store.tail.close();
                 stored::release(&self.journal);
             }
             self.settled.send_replace(true);
         }
-        None
+        again
+    }
+}
+
+impl Store {
+    fn write_checkpoint(&self) {
+        let Some(checkpoint) = lock(&self.checkpoint).take() else {
+            return;
+        };
+        if let Err(error) = checkpoint.write(&self.directory) {
+            self.failed(&error);
+            // Unless a newer one came meanwhile.
+            lock(&self.checkpoint).get_or_insert(checkpoint);
+        }
+    }
+
+    /// Says that the disk took something not; once, as it is tried again and again.
+    fn failed(&self, error: &io::Error) {
+        if !self.is_failing.swap(true, Ordering::Relaxed) {
+            let directory = self.directory.display();
+            tracing::warn!(%directory, %error, "a session could not be written to the disk; it is tried again");
+        }
+    }
+
+    /// When to try again what the disk did not take; none if it took all.
+    fn tries_again(&self) -> Option<Instant> {
+        if !self.tail.has_failed() && lock(&self.checkpoint).is_none() {
+            self.is_failing.store(false, Ordering::Relaxed);
+            return None;
+        }
+        Some(Instant::now() + RETRY)
     }
 }
 
@@ -216,5 +259,7 @@ impl Work for Shared {
 const ENOUGH: usize = 64 * 1024;
 /// How long few bytes wait for more.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// Between two tries of a disk that took something not.
+const RETRY: Duration = Duration::from_secs(2);
 /// Writes for one session before another gets its turn.
 const MAX_TURN: u32 = 16;

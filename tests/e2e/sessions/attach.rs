@@ -14,7 +14,7 @@ async fn a_viewer_that_attaches_late_gets_every_byte_and_the_exit_code_a_hundred
     // The first session starts the keeper, to which the daemon stays connected.
     let first = owner.shell("exit").await;
     owner.ended(&first.id).await;
-    let open_before = open_but_kept(daemon.pid());
+    let open_before = settled(&daemon).await;
     for _ in 0..100 {
         let session = owner.shell("printf x; exit 7").await;
         let mut late = owner.attach(&session.id, Mode::View, "0").await;
@@ -30,7 +30,7 @@ async fn a_viewer_that_attaches_late_gets_every_byte_and_the_exit_code_a_hundred
     .await;
     // The list of connections settles a moment after the last client has gone.
     until("no leaked descriptor", || async {
-        (open_but_kept(daemon.pid()) <= open_before).then_some(())
+        (open_files(daemon.pid()).len() <= open_before).then_some(())
     })
     .await;
 }
@@ -271,9 +271,16 @@ async fn a_writer_that_leaves_while_the_program_takes_no_input_is_counted_no_mor
     .await;
 }
 
-/// The open descriptors but those of what is kept of ended sessions: a journal each, and a cgroup.
-fn open_but_kept(pid: u32) -> usize {
-    let files = open_files(pid);
-    let is_kept = |file: &&String| file.contains("memfd:") || file.contains("/cgroup");
-    files.iter().filter(|file| !is_kept(file)).count()
+/// How many descriptors a daemon has open once nothing is left of its sessions but what the disk keeps.
+async fn settled(daemon: &TestDaemon) -> usize {
+    until("nothing to be left of the sessions", || async {
+        let files = open_files(daemon.pid());
+        let is_of_a_session = |file: &String| {
+            ["memfd:", "/cgroup", "ptmx", "/sessions/"]
+                .iter()
+                .any(|part| file.contains(part))
+        };
+        (!files.iter().any(is_of_a_session)).then_some(files.len())
+    })
+    .await
 }

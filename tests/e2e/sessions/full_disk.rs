@@ -1,0 +1,137 @@
+//! A disk that is full.
+
+use std::{
+    fs::{self, File},
+    io::Write,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use harness::{TestDaemon, until};
+use protocol::{
+    attach::Mode,
+    sessions::{Output, Session, SessionState, Stopped},
+};
+use serde_json::json;
+
+#[tokio::test]
+async fn a_full_disk_costs_old_output_and_nothing_else_and_is_used_again_when_it_has_room() {
+    let mut daemon = TestDaemon::start().await;
+    let Some(disk) = SmallDisk::over(daemon.folder().join("sessions")) else {
+        eprintln!("skipped 1 test: only root can mount a small disk");
+        return;
+    };
+    let owner = daemon.owner();
+    let script = "stty -echo; echo ready; read x; seq 1 900000; echo the-end; read x; echo recovered; exit 4";
+    let session = owner.shell(script).await;
+    let path = format!("/v1/sessions/{}", session.id);
+    let mut writer = owner.attach(&session.id, Mode::Write, "0").await;
+    writer.until("ready").await;
+    disk.fill();
+    writer.send_input(b"\r").await;
+    writer.until("the-end").await;
+    let gone: Output = owner
+        .get(&format!("{path}/output?from=1000000&limit=10"))
+        .await
+        .ok();
+    assert!(
+        gone.truncated && gone.offset > 1_000_000 && gone.data.0.len() == 10,
+        "{gone:?}"
+    );
+
+    let other = owner.shell("echo hello; read x").await;
+    owner
+        .attach(&other.id, Mode::View, "screen")
+        .await
+        .until("hello")
+        .await;
+    let stopped: Stopped = owner
+        .post(&format!("/v1/sessions/{}/stop", other.id), &json!({}))
+        .await
+        .ok();
+    assert_eq!(stopped.session.state, SessionState::Exited);
+    let deleted = owner
+        .request("DELETE", &format!("/v1/sessions/{}", other.id), None::<&()>)
+        .await;
+    assert_eq!(
+        deleted.verdict(),
+        "503 not_saved",
+        "it is so until the daemon ends"
+    );
+    let short = owner.shell("echo made while it was full; exit 3").await;
+    assert_eq!(owner.ended(&short.id).await.exit.unwrap().code, Some(3));
+
+    disk.make_room();
+    writer.send_input(b"\r").await;
+    assert_eq!(writer.until_exit().await.code, Some(4));
+    until("everything to be on the disk", || async {
+        let has_all = disk.holds(&session.id, "recovered\r\n") && disk.holds(&short.id, "full\r\n");
+        let is_saved = |id: &str| disk.holds(id, "\"offset\"");
+        (has_all && is_saved(&session.id) && is_saved(&short.id)).then_some(())
+    })
+    .await;
+    daemon.kill_and_restart().await;
+    let owner = daemon.owner();
+    let read: Output = owner.get(&format!("{path}/output?from=1000000")).await.ok();
+    assert!(read.truncated, "what was not written stays gone");
+    let seen: Session = owner.session(&session.id).await;
+    assert_eq!(
+        (seen.last_line.as_str(), seen.exit.unwrap().code),
+        ("recovered", Some(4))
+    );
+    let last: Output = owner
+        .get(&format!("{path}/output?from={}", seen.end - 11))
+        .await
+        .ok();
+    assert_eq!(last.data.0, b"recovered\r\n");
+    assert_eq!(owner.session(&short.id).await.exit.unwrap().code, Some(3));
+}
+
+/// A few megabytes of disk in a folder, until it is dropped.
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    /// None where this user may not mount.
+    fn over(folder: PathBuf) -> Option<Self> {
+        fs::create_dir_all(&folder).unwrap();
+        let mut mount = Command::new("mount");
+        mount
+            .args(["-t", "tmpfs", "-o", "size=8m,mode=700", "tmpfs"])
+            .arg(&folder);
+        let is_mounted = mount.output().is_ok_and(|done| done.status.success());
+        is_mounted.then_some(Self(folder))
+    }
+
+    fn filler(&self) -> PathBuf {
+        self.0.join("ballast")
+    }
+
+    fn fill(&self) {
+        let mut ballast = File::create(self.filler()).unwrap();
+        while ballast.write(&[0; 4096]).is_ok() {}
+    }
+
+    fn make_room(&self) {
+        fs::remove_file(self.filler()).unwrap();
+    }
+
+    /// Whether a file of the session holds the text.
+    fn holds(&self, session: &str, text: &str) -> bool {
+        let files = fs::read_dir(self.0.join(session)).into_iter().flatten().flatten();
+        files
+            .map(|file| file.path())
+            .any(|file| has(&file, text.as_bytes()))
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        // Lazily: the daemon has files open there.
+        Command::new("umount").arg("-l").arg(&self.0).output().ok();
+    }
+}
+
+fn has(file: &Path, text: &[u8]) -> bool {
+    let bytes = fs::read(file).unwrap_or_default();
+    bytes.windows(text.len()).any(|window| window == text)
+}
