@@ -15,5 +15,6 @@ mod look;
 mod origin;
 mod recording;
 mod remove;
+mod slow_links;
 mod stop;
 mod wait;

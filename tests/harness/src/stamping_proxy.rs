@@ -1,9 +1,9 @@
-//! A TCP proxy that stamps what arrives.
+//! A TCP proxy that stamps what arrives, and may be slow.
 
 use std::{
     net::SocketAddr,
     sync::{Arc, Mutex, PoisonError},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use tokio::{
@@ -27,6 +27,18 @@ impl StampingProxy {
     /// # Panics
     /// Where there is no free port.
     pub async fn to(daemon: SocketAddr) -> Self {
+        Self::with(daemon, None).await
+    }
+
+    /// The same, but passes so many bytes of the daemon's on in a second, and takes no more from it.
+    ///
+    /// # Panics
+    /// Where there is no free port.
+    pub async fn slow(daemon: SocketAddr, bytes_per_second: u32) -> Self {
+        Self::with(daemon, Some(bytes_per_second)).await
+    }
+
+    async fn with(daemon: SocketAddr, pace: Option<u32>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("a bound listener has an address");
         let arrivals = Arrivals::default();
@@ -36,7 +48,7 @@ impl StampingProxy {
                 let stamps = stamps.clone();
                 tokio::spawn(async move {
                     if let Ok(daemon) = TcpStream::connect(daemon).await {
-                        pass(client, daemon, stamps).await;
+                        pass(client, daemon, stamps, pace).await;
                     }
                 });
             }
@@ -80,11 +92,11 @@ impl Drop for StampingProxy {
     }
 }
 
-async fn pass(client: TcpStream, daemon: TcpStream, arrivals: Arrivals) {
+async fn pass(client: TcpStream, daemon: TcpStream, arrivals: Arrivals, pace: Option<u32>) {
     let (from_client, to_client) = client.into_split();
     let (from_daemon, to_daemon) = daemon.into_split();
-    let up = copy(from_client, to_daemon, |_| ());
-    let down = copy(from_daemon, to_client, |bytes| {
+    let up = copy(from_client, to_daemon, None, |_| ());
+    let down = copy(from_daemon, to_client, pace, |bytes| {
         arrivals
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -93,13 +105,24 @@ async fn pass(client: TcpStream, daemon: TcpStream, arrivals: Arrivals) {
     tokio::join!(up, down);
 }
 
-async fn copy(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin, stamp: impl Fn(usize)) {
-    let mut piece = vec![0; 16 * 1024];
+async fn copy(
+    mut from: impl AsyncRead + Unpin,
+    mut to: impl AsyncWrite + Unpin,
+    pace: Option<u32>,
+    stamp: impl Fn(usize),
+) {
+    let mut piece = vec![0; if pace.is_some() { 512 } else { 16 * 1024 }];
+    let mut free_at = tokio::time::Instant::now();
     while let Ok(bytes) = from.read(&mut piece).await {
         if bytes == 0 {
             break;
         }
         stamp(bytes);
+        if let Some(pace) = pace {
+            let takes = Duration::from_secs_f64(bytes as f64 / f64::from(pace));
+            free_at = free_at.max(tokio::time::Instant::now()) + takes;
+            tokio::time::sleep_until(free_at).await;
+        }
         if to.write_all(&piece[..bytes]).await.is_err() {
             break;
         }
