@@ -10,7 +10,7 @@ use futures_util::{
     stream::{SplitSink, SplitStream},
 };
 use protocol::attach::{
-    CLOSE_GONE, CLOSE_NOT_PERMITTED, CLOSE_REVOKED, CLOSE_TOO_MANY, ClientMessage, Mode, ServerMessage,
+    CLOSE_GONE, CLOSE_NOT_PERMITTED, CLOSE_REVOKED, CLOSE_TOO_MANY, ClientMessage, LOST, Mode, ServerMessage,
 };
 use tokio::net::UnixStream;
 use tokio_tungstenite::{
@@ -152,6 +152,11 @@ fn closed(frame: Option<&CloseFrame>) -> Failure {
             "this attachment is not permitted any more",
             "ask the owner of the daemon what you may do",
         )),
+        Some(CLOSE_GONE) if frame.is_some_and(|frame| frame.reason.as_str() == LOST) => Failure::failed(
+            "session_lost",
+            "the session is lost: nobody knows how its program ended",
+            "`transom logs` and `transom screen` show what is kept of it",
+        ),
         Some(CLOSE_GONE) => Failure::failed(
             "session_gone",
             "the session does not exist any more",

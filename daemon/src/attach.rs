@@ -315,6 +315,10 @@ const GONE: End = End {
     code: close::GONE,
     reason: "there is no such session",
 };
+const LOST: End = End {
+    code: close::GONE,
+    reason: protocol::attach::LOST,
+};
 const MAY_NOT_TYPE: End = End {
     code: close::NOT_PERMITTED,
     reason: "this principal may look, not type",

@@ -172,8 +172,10 @@ pub enum ClientMessage {
 pub const CLOSE_REVOKED: u16 = 4401;
 /// Close code: not permitted, or not any more.
 pub const CLOSE_NOT_PERMITTED: u16 = 4403;
-/// Close code: there is no such session any more.
+/// Close code: there is no such session any more, or, with [`LOST`] as its reason, nobody knows how its program ended.
 pub const CLOSE_GONE: u16 = 4404;
+/// The reason of [`CLOSE_GONE`] where all that is kept of a lost session was sent.
+pub const LOST: &str = "the session is lost";
 /// Close code: too many connections.
 pub const CLOSE_TOO_MANY: u16 = 4429;
 /// Close code: the daemon restarts or ends (RFC 6455's registry, "service restart").

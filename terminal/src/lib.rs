@@ -35,9 +35,9 @@ pub use offset::Offset;
 pub use process::{Exit, PeerProcess};
 pub use screen::{Line, Screen, Signal, Snapshot, screen};
 pub use session::{
-    Changes, ClientKey, Ended, Event, Input, InputError, Options, Output, QUIET_MS, Recorded, Recording,
-    Session, SessionState, Writer,
+    Changes, ClientKey, Ended, Event, Input, InputError, Last, Options, Output, QUIET_MS, Recorded,
+    Recording, Session, SessionState, Writer, stored_last,
 };
 pub use size::Size;
 pub use spawn::{Command, DescriptorLimit, SpawnError, program_environment};
-pub use tail::{stored_bytes, stored_end};
+pub use tail::stored_bytes;

@@ -38,7 +38,7 @@ pub use look::QUIET_MS;
 pub use recording::{Event, Recorded, Recording};
 pub use store::Output;
 pub(crate) use store::Records;
-pub use stored::Ended;
+pub use stored::{Ended, Last, stored_last};
 pub use writer::{ClientKey, Input, InputError, Writer};
 
 /// A running or ended program with its output and its screen. A clone is another handle on the same session;
@@ -250,13 +250,7 @@ impl Session {
     /// The lowest line on the screen that is not blank, without blanks at its end.
     #[must_use]
     pub fn last_line(&self) -> String {
-        self.shared
-            .screen()
-            .text_lines()
-            .into_iter()
-            .rev()
-            .find(|line| !line.is_empty())
-            .unwrap_or_default()
+        look::last_line(self.shared.screen().as_ref())
     }
 
     /// The visible screen as text, a line per row, without blanks at the ends.

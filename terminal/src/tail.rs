@@ -196,15 +196,6 @@ impl Tail {
     }
 }
 
-/// The offset behind the newest output that a session's directory holds; none where it holds none. Blocks.
-///
-/// # Errors
-/// When the directory cannot be read.
-pub fn stored_end(directory: &Path) -> io::Result<Option<Offset>> {
-    let tail = Tail::new(directory.to_owned(), u64::MAX);
-    Ok(tail.bounds()?.map(|(_, end)| end))
-}
-
 /// Bytes that a session's directory holds of its output and its screen.
 ///
 /// # Errors

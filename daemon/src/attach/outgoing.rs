@@ -6,7 +6,7 @@ use protocol::attach::{ClaimChange, Hello, Mode, ServerMessage};
 use terminal::{Attachment, Offset, Size, Update};
 use tokio::sync::watch;
 
-use super::{End, LEFT, Typist};
+use super::{End, LEFT, LOST, Typist};
 use crate::sessions::{Holder, People, Presence, wire_exit, wire_size};
 
 pub(super) struct Outgoing<'a> {
@@ -84,7 +84,7 @@ impl Outgoing<'_> {
         let mut size = Size::new(hello.size.columns, hello.size.rows);
         news.begin();
         let mut sent = self.send(&ServerMessage::Hello(hello.clone())).await;
-        let mut is_begun = false;
+        let (mut is_begun, mut has_exited) = (false, false);
         while sent {
             // The first screen comes before everything else, if there is one.
             let step = if is_begun {
@@ -108,11 +108,14 @@ impl Outgoing<'_> {
                     continue;
                 }
                 Step::Update(Some(update)) => update,
+                // Nobody knows how its program ended.
+                Step::Update(None) if !has_exited => return LOST,
                 Step::Update(None) => {
                     self.close().await;
                     break;
                 }
             };
+            has_exited |= matches!(update, Update::Exit(_));
             let Some(message) = message_of(update, &mut size, &self.change(&news.claim.borrow())) else {
                 continue;
             };

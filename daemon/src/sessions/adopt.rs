@@ -7,7 +7,7 @@ use terminal::{Held, SessionId};
 
 use super::{
     Sessions, name, publish,
-    record::{Kept, Made, Record, moment_of},
+    record::{Kept, Made, Record, moment_of, wire_size},
 };
 
 impl Sessions {
@@ -68,6 +68,7 @@ impl Sessions {
             at: moment_of(engine.began()),
             parent: None,
             trusted: false,
+            size: Some(wire_size(engine.size())),
         };
         Some(Record::new(
             id.parse().ok()?,

@@ -9,7 +9,7 @@ use terminal::{Command, SessionId, Size, program_environment};
 
 use super::{
     SessionError, Sessions, bounds, name, publish,
-    record::{Kept, Made, Record, moment_of},
+    record::{Kept, Made, Record, moment_of, wire_size},
 };
 use crate::actor;
 
@@ -40,7 +40,7 @@ impl Sessions {
         let id = SessionId::from_bytes(server::random::bytes());
         let resource: ResourceId = id.to_string().parse().map_err(|_| SessionError::NotFound)?;
         let command = self.command(id, &new);
-        let cwd = command.cwd.display().to_string();
+        let (cwd, size) = (command.cwd.display().to_string(), command.size);
         let what = match new.trusted {
             true => format!("{}, trusted", reservation.name),
             false => reservation.name.clone(),
@@ -72,6 +72,7 @@ impl Sessions {
                 _ => None,
             },
             trusted: new.trusted,
+            size: Some(wire_size(size)),
         };
         if let Some(parent) = &made.parent {
             self.shared.lineage.add(resource.clone(), parent.clone());

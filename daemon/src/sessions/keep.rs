@@ -8,7 +8,7 @@ use std::{
 };
 
 use pairing::ResourceId;
-use terminal::Options;
+use terminal::{Offset, Options};
 use tokio::{
     task::spawn_blocking,
     time::{sleep, timeout},
@@ -185,7 +185,12 @@ impl Sessions {
     fn record_of(&self, saved: Saved, engine: Option<terminal::Session>) -> Option<Record> {
         let resource: ResourceId = saved.id.parse().ok()?;
         let folder = self.folder_of(&saved.id);
-        let ended = saved.end.or_else(|| engine.is_none().then(|| lost(&folder)));
+        let size = saved.size.map_or(self.shared.settings.default_size, |size| {
+            terminal::Size::new(size.columns, size.rows)
+        });
+        let ended = saved
+            .end
+            .or_else(|| engine.is_none().then(|| lost(&folder, size)));
         let made = Made {
             command: saved.command,
             args: saved.args,
@@ -193,6 +198,7 @@ impl Sessions {
             at: saved.created_at,
             parent: saved.parent.and_then(|parent| parent.parse().ok()),
             trusted: saved.trusted,
+            size: saved.size,
         };
         if let Some(parent) = &made.parent {
             self.shared.lineage.add(resource.clone(), parent.clone());
@@ -210,18 +216,23 @@ impl Sessions {
 }
 
 /// The end of a session that nobody saw end: what the disk has of it is all there is.
-fn lost(folder: &std::path::Path) -> Ended {
-    let end = terminal::stored_end(folder).unwrap_or_else(|error| {
+fn lost(folder: &std::path::Path, first_size: terminal::Size) -> Ended {
+    let last = terminal::stored_last(folder, first_size).unwrap_or_else(|error| {
         tracing::error!(folder = %folder.display(), %error, "a lost session's output could not be read");
-        None
+        terminal::Last {
+            end: Offset::START,
+            size: first_size,
+            title: String::new(),
+            last_line: String::new(),
+        }
     });
     Ended {
         at: server::clock::timestamp(server::clock::now()),
         exit: None,
-        offset: end.unwrap_or_default().0,
-        size: super::wire_size(terminal::Size::default()),
-        title: None,
-        last_line: String::new(),
+        offset: last.end.0,
+        size: super::wire_size(last.size),
+        title: Some(last.title).filter(|title| !title.is_empty()),
+        last_line: last.last_line,
         last_output_at: None,
     }
 }
@@ -239,6 +250,7 @@ fn saved_of(record: &Record) -> Saved {
         created_at: made.at,
         parent: made.parent.map(|parent| parent.to_string()),
         trusted: made.trusted,
+        size: made.size,
         labels: kept.labels,
         note: kept.note,
         purge_at: kept.purge_at,

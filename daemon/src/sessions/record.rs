@@ -54,6 +54,8 @@ pub(super) struct Made {
     pub(super) at: Timestamp,
     pub(super) parent: Option<ResourceId>,
     pub(super) trusted: bool,
+    /// The size that its terminal began with; none of one that an older daemon made.
+    pub(super) size: Option<sessions::Size>,
 }
 
 /// What may be changed.
@@ -102,12 +104,12 @@ impl Record {
         }
         let ended = self.kept().ended.clone().ok_or(SessionError::NotFound)?;
         let duration = ended.at.duration_since(self.made.at).as_millis();
-        let exit = terminal::Exit {
-            code: ended.exit.as_ref().and_then(|exit| exit.code),
-            signal: ended.exit.as_ref().and_then(|exit| exit.signal),
+        let exit = ended.exit.as_ref().map(|exit| terminal::Exit {
+            code: exit.code,
+            signal: exit.signal,
             duration_ms: u64::try_from(duration).unwrap_or(0),
-            peak_memory_bytes: ended.exit.as_ref().map_or(0, |exit| exit.peak_memory_bytes),
-        };
+            peak_memory_bytes: exit.peak_memory_bytes,
+        });
         let began = u64::try_from(self.made.at.as_millisecond()).unwrap_or(0);
         let what = terminal::Ended {
             exit,

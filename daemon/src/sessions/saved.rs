@@ -26,6 +26,9 @@ pub(super) struct Saved {
     pub(super) created_at: Timestamp,
     pub(super) parent: Option<String>,
     pub(super) trusted: bool,
+    /// The size that its terminal began with; older daemons wrote none.
+    #[serde(default)]
+    pub(super) size: Option<Size>,
     pub(super) labels: BTreeMap<String, String>,
     pub(super) note: Option<Note>,
     pub(super) purge_at: Option<Timestamp>,

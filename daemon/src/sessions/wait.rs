@@ -53,7 +53,7 @@ impl Handle {
             engine.look(|screen| text.begin(screen));
         }
         loop {
-            let has_ended = state.borrow_and_update().exit().is_some();
+            let has_ended = !state.borrow_and_update().is_running();
             if let Some(text) = &mut text {
                 if has_ended {
                     engine.drawn().await;

@@ -264,4 +264,4 @@ const IDLE_BUFFER: usize = 1024;
 /// Lines of scrollback that are kept with it.
 const HISTORY: usize = 2_000;
 /// CAN: ends a sequence that had begun (ECMA-48 8.3.6).
-const CANCEL: &[u8] = b"\x18";
+pub(super) const CANCEL: &[u8] = b"\x18";

@@ -43,6 +43,12 @@ impl Session {
     }
 }
 
+/// The lowest line of a screen that is not blank, without blanks at its end.
+pub(super) fn last_line(screen: &dyn Screen) -> String {
+    let mut lines = screen.text_lines().into_iter().rev();
+    lines.find(|line| !line.is_empty()).unwrap_or_default()
+}
+
 /// Keeps signals until somebody takes them.
 pub(super) fn keep(shared: &Shared, signals: Vec<Signal>) {
     if signals.is_empty() {

@@ -1,7 +1,10 @@
 //! Sessions outlive the daemon, and end with their keeper.
 
 use harness::{DaemonOptions, Gate, TestDaemon, until};
-use protocol::{attach::Mode, sessions::SessionState};
+use protocol::{
+    attach::{CLOSE_GONE, ClientMessage, LOST, Mode},
+    sessions::{Output, SessionState, Size, Waited, WaitedFor},
+};
 use rustix::process::{Pid, Signal, kill_process};
 
 #[tokio::test]
@@ -135,12 +138,91 @@ async fn when_the_keeper_is_killed_its_sessions_are_lost_and_new_ones_have_anoth
         })
         .await;
         for program in programs {
-            assert!(
-                !std::path::Path::new(&format!("/proc/{program}")).exists(),
-                "{program} lives"
-            );
+            // Whom nobody has waited for yet has no command line any more.
+            let line = std::fs::read(format!("/proc/{program}/cmdline")).unwrap_or_default();
+            assert!(line.is_empty(), "{program} lives");
         }
         let again = daemon.owner().shell("exit 3").await;
         assert_eq!(daemon.owner().ended(&again.id).await.exit.unwrap().code, Some(3));
     }
+}
+
+#[tokio::test]
+async fn whoever_follows_a_lost_session_is_told_and_what_it_showed_stays() {
+    let mut daemon = TestDaemon::start().await;
+    let owner = daemon.owner();
+    let script = r"printf '\033]0;a title\007one\ntwo\n'; read x";
+    let session = owner.shell(script).await;
+    let (columns, rows) = (90, 25);
+    let mut writer = owner.attach(&session.id, Mode::Write, "0").await;
+    writer.until("two").await;
+    writer.send(&ClientMessage::Size { columns, rows }).await;
+    writer.until_size(Size { columns, rows }).await;
+    let path = format!("/v1/sessions/{}", session.id);
+    let (_, closed) = tokio::join!(
+        async {
+            let keeper = daemon.keeper().unwrap();
+            kill_process(Pid::from_raw(keeper.cast_signed()).unwrap(), Signal::KILL).unwrap();
+        },
+        writer.until_closed_for(),
+    );
+    assert_eq!(closed, (CLOSE_GONE, LOST.to_owned()));
+    let waited: Waited = until("an answer", || async {
+        let answer = owner.get(&format!("{path}/wait")).await;
+        // While what the keeper held is ended, nobody is the owner.
+        (answer.status == 200).then(|| answer.ok())
+    })
+    .await;
+    assert_eq!(waited.reason, WaitedFor::Exit);
+    for _ in 0..2 {
+        let seen = daemon.owner().session(&session.id).await;
+        assert_eq!((seen.state, seen.exit), (SessionState::Lost, None));
+        assert_eq!(
+            (seen.title.as_deref(), seen.last_line.as_str()),
+            (Some("a title"), "two")
+        );
+        assert_eq!(seen.size, Size { columns, rows });
+        let mut late = daemon.owner().attach(&session.id, Mode::View, "screen").await;
+        late.until("two").await;
+        assert_eq!(late.until_closed_for().await, (CLOSE_GONE, LOST.to_owned()));
+        let output: Output = daemon.owner().get(&format!("{path}/output")).await.ok();
+        assert!(output.data.0.ends_with(b"one\r\ntwo\r\n"));
+        daemon.kill_and_restart().await;
+    }
+}
+
+#[tokio::test]
+async fn what_a_machine_that_fell_over_left_of_a_session_is_shown() {
+    let mut daemon = TestDaemon::start().await;
+    let owner = daemon.owner();
+    let session = owner
+        .shell(r"printf '\033]0;a title\007one\ntwo\n'; read x")
+        .await;
+    let size = owner.session(&session.id).await.size;
+    owner
+        .attach(&session.id, Mode::View, "0")
+        .await
+        .until("two")
+        .await;
+    let folder = daemon.folder().join("sessions").join(&session.id);
+    until("the output on the disk", || async {
+        let mut files = std::fs::read_dir(&folder).ok()?.flatten();
+        let has_all = |file: std::fs::DirEntry| {
+            let bytes = std::fs::read(file.path()).unwrap_or_default();
+            bytes.windows(5).any(|window| window == b"two\r\n")
+        };
+        files.any(has_all).then_some(())
+    })
+    .await;
+    let keeper = Pid::from_raw(daemon.keeper().unwrap().cast_signed()).unwrap();
+    daemon.signal(Signal::KILL);
+    kill_process(keeper, Signal::KILL).unwrap();
+    daemon.start_again().await;
+    let seen = daemon.owner().session(&session.id).await;
+    assert_eq!((seen.state, seen.exit), (SessionState::Lost, None));
+    assert_eq!(
+        (seen.title.as_deref(), seen.last_line.as_str()),
+        (Some("a title"), "two")
+    );
+    assert_eq!(seen.size, size);
 }

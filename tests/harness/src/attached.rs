@@ -41,6 +41,8 @@ pub struct Attached {
     claim: ClaimChange,
     applied: u64,
     presence: Presence,
+    /// Why the daemon closed, once it has.
+    reason: String,
 }
 
 impl Attached {
@@ -135,6 +137,7 @@ impl Attached {
             claim: ClaimChange::default(),
             applied: 0,
             presence: Presence::default(),
+            reason: String::new(),
         })
     }
 
@@ -155,7 +158,13 @@ impl Attached {
                     transcript::bytes(&bytes);
                     ServerMessage::decode(&bytes).expect("a message of the protocol")
                 }
-                Some(Ok(Message::Close(frame))) => return Err(frame.map_or(1005, |frame| frame.code.into())),
+                Some(Ok(Message::Close(frame))) => {
+                    self.reason = frame
+                        .as_ref()
+                        .map(|frame| frame.reason.to_string())
+                        .unwrap_or_default();
+                    return Err(frame.map_or(1005, |frame| frame.code.into()));
+                }
                 Some(Ok(_)) => continue,
                 Some(Err(_)) | None => return Err(1006),
             };
@@ -195,6 +204,11 @@ impl Attached {
                 return code;
             }
         }
+    }
+
+    /// The same, with the reason that it gives.
+    pub async fn until_closed_for(&mut self) -> (u16, String) {
+        (self.until_closed().await, self.reason.clone())
     }
 
     /// Reads until the session has this size.

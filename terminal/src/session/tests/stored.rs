@@ -16,7 +16,7 @@ async fn stored(script: &str, directory: &TempDir) -> (Session, Vec<u8>) {
     let written = read_to_end(session.attach(Mode::Lossless, Start::Screen)).await;
     soon(session.settled()).await;
     let ended = Ended {
-        exit: exit(&session).await,
+        exit: Some(exit(&session).await),
         end: session.end(),
         size: session.size(),
         began: session.began(),

@@ -105,6 +105,8 @@ function json<T>(message: ArrayBuffer, at: number): T {
 export const CLOSE_REVOKED = 4401;
 export const CLOSE_NOT_PERMITTED = 4403;
 export const CLOSE_GONE = 4404;
+/** The reason of {@link CLOSE_GONE} where nobody knows how the program ended, and all that is kept of it was sent. */
+export const LOST = "the session is lost";
 export const CLOSE_TOO_MANY = 4429;
 /** RFC 6455's registry: service restart. */
 export const CLOSE_RESTARTING = 1012;

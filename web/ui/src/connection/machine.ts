@@ -36,6 +36,8 @@ export type EndReason =
   | "not_permitted"
   /** There is no such session any more. */
   | "gone"
+  /** Nobody knows how the session's program ended, and all that is kept of it is shown. */
+  | "lost"
   /** The daemon says what this page cannot read: one of them is of another version. */
   | "unreadable"
   /** The session ended and all of it is shown. */

@@ -15,7 +15,7 @@ class FakeSocket {
   sent: (string | Uint8Array)[] = [];
   onopen = (): void => undefined;
   onmessage = (_event: { data: unknown }): void => undefined;
-  onclose = (_event: { code: number }): void => undefined;
+  onclose = (_event: { code: number; reason: string }): void => undefined;
 
   constructor(readonly url: string) {
     FakeSocket.all.push(this);
@@ -41,9 +41,9 @@ class FakeSocket {
   }
 
   /** It is over. */
-  cut(code = 1006): void {
+  cut(code = 1006, reason = ""): void {
     this.readyState = 3;
-    this.onclose({ code });
+    this.onclose({ code, reason });
   }
 }
 
@@ -304,6 +304,12 @@ test("a session that is gone is over", async () => {
   const { socket, end } = await attach();
   socket.cut(4404);
   expect(await end).toEqual({ kind: "ended", reason: "gone" });
+});
+
+test("a lost session keeps what it shows", async () => {
+  const { socket, end } = await attach();
+  socket.cut(4404, "the session is lost");
+  expect(await end).toEqual({ kind: "ended", reason: "lost" });
 });
 
 test("after the exit nothing is typed, and a closed attachment is no loss", async () => {

@@ -12,6 +12,7 @@ import {
   encodeSize,
   encodeVisibility,
   encodeYield,
+  LOST,
   type ServerMessage,
 } from "../api/attach";
 import { utf8, type Bytes } from "../api/encoding";
@@ -41,6 +42,8 @@ export class Attachment {
   private asked: Size | null = null;
   private looks = { visible: true, atLiveEdge: true };
   private pings = 0;
+  /** Why the daemon closed last. */
+  private closedFor = "";
   private heard: (pong: number | null) => void = () => undefined;
 
   constructor(
@@ -139,7 +142,10 @@ export class Attachment {
         leave(message ? ABNORMAL_CLOSURE : null);
         socket.close();
       };
-      socket.onclose = ({ code }) => leave(code);
+      socket.onclose = ({ code, reason }) => {
+        this.closedFor = reason;
+        leave(code);
+      };
     });
   }
 
@@ -237,7 +243,7 @@ export class Attachment {
   /** A close code is a hint; whether this device is still trusted, the daemon says for certain when asked. */
   private async meaning(code: number | null, credential: Credential, ended: AbortSignal): Promise<LinkEnd> {
     if (code === null) return { kind: "ended", reason: "unreadable" };
-    if (code === CLOSE_GONE) return { kind: "ended", reason: "gone" };
+    if (code === CLOSE_GONE) return { kind: "ended", reason: this.closedFor === LOST ? "lost" : "gone" };
     if (code === CLOSE_RESTARTING) return { kind: "lost", why: "restarting" };
     if (this.exit.peek() && code === NORMAL_CLOSURE) return { kind: "ended", reason: "finished" };
     const now = await refresh(credential, ended);

@@ -39,7 +39,8 @@ export function SessionPage({ id }: { id: string }) {
 
   const state = connection?.state.value;
   if (controls.value === "failed") return <LoadFailed />;
-  if (state?.kind === "ended" && state.reason !== "finished") return <Ended reason={state.reason} />;
+  const isLost = state?.kind === "ended" && state.reason === "lost";
+  if (state?.kind === "ended" && state.reason !== "finished" && state.reason !== "lost") return <Ended reason={state.reason} />;
   const exit = ready?.attachment.exit.value ?? null;
   const stale = state !== undefined && isWaiting(state);
   return (
@@ -54,7 +55,8 @@ export function SessionPage({ id }: { id: string }) {
         {ready && <Notices controls={ready} isLive={state?.kind === "live"} />}
       </div>
       {exit && <ExitBar exit={exit} />}
-      {ready && hello?.mode === "write" && !exit && (
+      {isLost && <LostBar />}
+      {ready && hello?.mode === "write" && !exit && !isLost && (
         <div class="typing">
           <KeyBar modifiers={ready.modifiers} press={(key) => ready.press(key)} />
           <Compose send={(text) => ready.sendLine(text)} press={(character) => ready.pressCharacter(character)} />
@@ -114,6 +116,14 @@ function ExitBar({ exit }: { exit: Exit }) {
   return (
     <p class="exit" role="status" data-exit={exit.code ?? "none"} data-good={exit.code === 0}>
       {how} {strings.terminal.after(duration(exit.duration_ms))}
+    </p>
+  );
+}
+
+function LostBar() {
+  return (
+    <p class="exit" role="status" data-exit="lost">
+      {strings.terminal.lost}
     </p>
   );
 }

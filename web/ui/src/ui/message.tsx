@@ -31,7 +31,7 @@ export function Ended({ reason }: { reason: Exclude<EndReason, "finished"> }) {
   return (
     <Message kind={reason} title={title} text={text} {...(command ? { command } : {})}>
       {reason === "unreadable" && <ReloadButton />}
-      {reason === "gone" || reason === "not_permitted" ? <HomeLink /> : null}
+      {reason === "gone" || reason === "lost" || reason === "not_permitted" ? <HomeLink /> : null}
     </Message>
   );
 }
