@@ -71,7 +71,7 @@ impl Sessions {
     /// # Errors
     /// [`SessionError::NotSaved`]: what was changed is so until the daemon ends.
     pub(super) async fn save(&self, record: &Arc<Record>) -> Result<(), SessionError> {
-        let _turn = record.saving.lock().await;
+        let turn = Arc::clone(&record.saving).lock_owned().await;
         {
             let table = self.table();
             let is_there = table.records.iter().any(|other| Arc::ptr_eq(other, record));
@@ -82,7 +82,11 @@ impl Sessions {
         }
         let saved = saved_of(record);
         let folder = record.folder().to_owned();
-        let written = spawn_blocking(move || saved.write(&folder)).await;
+        let written = spawn_blocking(move || {
+            let _turn = turn;
+            saved.write(&folder)
+        })
+        .await;
         let written = written.map_err(std::io::Error::from).flatten();
         written.map_err(|error| {
             tracing::error!(session = %record.resource, %error, "a session's record could not be written");
@@ -120,7 +124,7 @@ impl Sessions {
 
     /// Forgets a session for good, with all that is kept of it.
     pub(super) async fn forget(&self, record: &Arc<Record>) {
-        let _turn = record.saving.lock().await;
+        let turn = Arc::clone(&record.saving).lock_owned().await;
         self.table().records.retain(|other| !Arc::ptr_eq(other, record));
         self.told_gone(record);
         let living = self.table().records.clone();
@@ -134,7 +138,11 @@ impl Sessions {
         }
         self.release(&record.resource).await;
         let folder = record.folder().to_owned();
-        let removed = spawn_blocking(move || saved::remove(&folder)).await;
+        let removed = spawn_blocking(move || {
+            let _turn = turn;
+            saved::remove(&folder)
+        })
+        .await;
         if let Err(error) = removed.map_err(std::io::Error::from).flatten() {
             tracing::error!(session = %record.resource, %error, "a session's files could not be removed");
         }

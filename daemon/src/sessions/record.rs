@@ -39,8 +39,8 @@ pub(super) struct Record {
     pub(super) typed: Typed,
     attention: Mutex<attention::Attention>,
     kept: Mutex<Kept>,
-    /// Held while it is written, so that the last state is the last written.
-    pub(super) saving: tokio::sync::Mutex<()>,
+    /// Held while it is written, so that the last state is the last written: by who writes, as nobody may be left who waits.
+    pub(super) saving: Arc<tokio::sync::Mutex<()>>,
     /// Wakes who shows it, after a change of `kept`.
     pub(super) revised: watch::Sender<()>,
 }
@@ -92,7 +92,7 @@ impl Record {
             typed: Typed::default(),
             attention: Mutex::default(),
             kept: Mutex::new(kept),
-            saving: tokio::sync::Mutex::default(),
+            saving: Arc::default(),
             revised: watch::Sender::default(),
         }
     }

@@ -8,6 +8,7 @@ use server::{
     extract::{self, Path},
 };
 
+use super::whole;
 use crate::sessions::SessionError;
 
 pub(crate) async fn change(
@@ -17,6 +18,7 @@ pub(crate) async fn change(
     Path(id): Path<String>,
     extract::Json(changes): extract::Json<SessionChanges>,
 ) -> Result<Json<Session>, SessionError> {
-    let session = app.sessions.find(&id)?.change(&permit, &peer, changes).await?;
-    Ok(Json(session))
+    let session = app.sessions.find(&id)?;
+    let changed = whole(async move { session.change(&permit, &peer, changes).await });
+    changed.await.map(Json)
 }

@@ -6,6 +6,7 @@ use pairing::Manage;
 use protocol::sessions::{NewSession, Session};
 use server::{App, Peer, Permitted, extract};
 
+use super::whole;
 use crate::sessions::SessionError;
 
 pub(crate) async fn create(
@@ -14,6 +15,7 @@ pub(crate) async fn create(
     peer: Peer,
     extract::Json(new): extract::Json<NewSession>,
 ) -> Result<(StatusCode, Json<Session>), SessionError> {
-    let session = app.sessions.create(&permit, &peer, new).await?;
+    let created = whole(async move { app.sessions.create(&permit, &peer, new).await });
+    let session = created.await?;
     Ok((StatusCode::CREATED, Json(session)))
 }

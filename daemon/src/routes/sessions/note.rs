@@ -8,6 +8,7 @@ use server::{
     extract::{self, Path},
 };
 
+use super::whole;
 use crate::sessions::SessionError;
 
 pub(crate) async fn note(
@@ -16,5 +17,7 @@ pub(crate) async fn note(
     Path(id): Path<String>,
     extract::Json(new): extract::Json<NewNote>,
 ) -> Result<Json<Session>, SessionError> {
-    app.sessions.find(&id)?.note(&permit, new).await.map(Json)
+    let session = app.sessions.find(&id)?;
+    let noted = whole(async move { session.note(&permit, new).await });
+    noted.await.map(Json)
 }

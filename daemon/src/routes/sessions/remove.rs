@@ -8,6 +8,7 @@ use server::{
     extract::{Path, Query},
 };
 
+use super::whole;
 use crate::sessions::SessionError;
 
 pub(crate) async fn remove(
@@ -18,5 +19,6 @@ pub(crate) async fn remove(
     Query(query): Query<RemoveQuery>,
 ) -> Result<Json<Session>, SessionError> {
     let session = app.sessions.find(&id)?;
-    session.remove(&permit, &peer, query.purge).await.map(Json)
+    let removed = whole(async move { session.remove(&permit, &peer, query.purge).await });
+    removed.await.map(Json)
 }

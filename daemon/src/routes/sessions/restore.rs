@@ -5,6 +5,7 @@ use pairing::Manage;
 use protocol::sessions::Session;
 use server::{App, Peer, Permitted, extract::Path};
 
+use super::whole;
 use crate::sessions::SessionError;
 
 pub(crate) async fn restore(
@@ -13,5 +14,7 @@ pub(crate) async fn restore(
     peer: Peer,
     Path(id): Path<String>,
 ) -> Result<Json<Session>, SessionError> {
-    app.sessions.find(&id)?.restore(&permit, &peer).await.map(Json)
+    let session = app.sessions.find(&id)?;
+    let restored = whole(async move { session.restore(&permit, &peer).await });
+    restored.await.map(Json)
 }
