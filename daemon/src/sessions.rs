@@ -213,10 +213,15 @@ impl Sessions {
         }
     }
 
-    /// Tells who follows the events that the session is in no list any more.
-    fn told_gone(&self, record: &Record) {
-        let id = record.resource.to_string();
-        self.shared.events.publish(Event::SessionRemoved { id });
+    /// Tells who follows the events that the session is in no list any more, unless it was restored meanwhile; nothing is told
+    /// of it after that, if it is forgotten.
+    fn told_gone(&self, record: &Record, is_forgotten: bool) {
+        let mut gone = record.gone();
+        *gone |= is_forgotten;
+        if *gone || record.is_deleted() {
+            let id = record.resource.to_string();
+            self.shared.events.publish(Event::SessionRemoved { id });
+        }
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {

@@ -126,7 +126,7 @@ impl Sessions {
     pub(super) async fn forget(&self, record: &Arc<Record>) {
         let turn = Arc::clone(&record.saving).lock_owned().await;
         self.table().records.retain(|other| !Arc::ptr_eq(other, record));
-        self.told_gone(record);
+        self.told_gone(record, true);
         let living = self.table().records.clone();
         self.shared
             .lineage

@@ -103,13 +103,14 @@ impl Follower {
     }
 
     fn publish(&self) {
-        // Who deleted it told everybody that it is gone.
-        if let Some(record) = self.record.upgrade()
-            && !record.is_deleted()
-        {
-            self.events.publish(Event::Session {
-                session: record.show(),
-            });
+        let Some(record) = self.record.upgrade() else {
+            return;
+        };
+        // Who deleted it tells everybody so under the same lock.
+        let gone = record.gone();
+        if !*gone && !record.is_deleted() {
+            let session = record.show();
+            self.events.publish(Event::Session { session });
         }
     }
 }

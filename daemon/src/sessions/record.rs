@@ -41,6 +41,8 @@ pub(super) struct Record {
     kept: Mutex<Kept>,
     /// Held while it is written, so that the last state is the last written: by who writes, as nobody may be left who waits.
     pub(super) saving: Arc<tokio::sync::Mutex<()>>,
+    /// Whether it is forgotten. Held while anything is told of it, so that nobody hears of it after its end.
+    gone: Mutex<bool>,
     /// Wakes who shows it, after a change of `kept`.
     pub(super) revised: watch::Sender<()>,
 }
@@ -93,6 +95,7 @@ impl Record {
             attention: Mutex::default(),
             kept: Mutex::new(kept),
             saving: Arc::default(),
+            gone: Mutex::default(),
             revised: watch::Sender::default(),
         }
     }
@@ -169,6 +172,11 @@ impl Record {
 
     pub(super) fn is_touched_by(&self, device: DeviceId) -> bool {
         self.kept().touched.contains(&device)
+    }
+
+    /// Whether it is forgotten, or will be once this is set.
+    pub(super) fn gone(&self) -> MutexGuard<'_, bool> {
+        self.gone.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Changes what may be changed, and wakes who shows it.

@@ -48,7 +48,7 @@ impl Handle {
         // Deleting it again does not give it more time.
         self.record
             .revise(|kept| kept.purge_at.get_or_insert(deadline).to_owned());
-        self.sessions.told_gone(&self.record);
+        self.sessions.told_gone(&self.record, false);
         self.sessions.shared.tidying.notify_one();
         self.sessions.save(&self.record).await?;
         Ok(self.record.show())
