@@ -31,9 +31,11 @@ impl Handle {
             row = row.detail(format!("{} is now called {name}", self.record.name()));
         }
         self.audit(row).await?;
-        // Held up to the change, so that a revocation waits for it.
-        let _hold = permit.hold().ok_or(SessionError::Ended)?;
-        self.apply(changes)?;
+        {
+            // A revocation waits for the change, and not for the disk.
+            let _hold = permit.hold().ok_or(SessionError::Ended)?;
+            self.apply(changes)?;
+        }
         self.sessions.save(&self.record).await?;
         Ok(self.record.show())
     }
@@ -75,9 +77,11 @@ impl Handle {
             text: new.text,
             expires_at,
         };
-        let _hold = permit.hold().ok_or(SessionError::Ended)?;
-        self.record
-            .revise(|kept| kept.note = Some(note).filter(|note| !note.text.is_empty()));
+        {
+            let _hold = permit.hold().ok_or(SessionError::Ended)?;
+            self.record
+                .revise(|kept| kept.note = Some(note).filter(|note| !note.text.is_empty()));
+        }
         self.sessions.save(&self.record).await?;
         Ok(self.record.show())
     }

@@ -51,8 +51,8 @@ impl Sessions {
             .append_audit(row)
             .await
             .map_err(|_| SessionError::StoreFailed)?;
-        // Held up to the list, so that a revocation finds the session there and names it.
-        let (engine, _hold) = match self.start(permit, id, command).await {
+        // Held up to the list, so that a revocation finds the session there and names it; not while the disk writes.
+        let (engine, hold) = match self.start(permit, id, command).await {
             Ok(started) => started,
             Err(error) => {
                 let row = actor::row(permit.principal(), peer, "session_created", &resource)
@@ -87,6 +87,7 @@ impl Sessions {
         let record = Arc::new(Record::new(resource, made, kept, Some(engine), folder));
         tracing::info!(session = %record.resource, name = reservation.name, "created a session");
         reservation.fulfil(&record);
+        drop(hold);
         // A full disk keeps nobody from working; the log says what is missing there.
         if self.save(&record).await.is_err() {
             self.save_later(&record);

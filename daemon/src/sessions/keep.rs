@@ -122,11 +122,15 @@ impl Sessions {
         self.shared.tidying.notify_one();
     }
 
-    /// Forgets a session for good, with all that is kept of it.
-    pub(super) async fn forget(&self, record: &Arc<Record>) {
+    /// Forgets a session for good, with all that is kept of it, unless who is asked when nothing else is done to it any more
+    /// disagrees: what they give is held until it is in no list. Returns whether they agreed.
+    pub(super) async fn forget<H>(&self, record: &Arc<Record>, agree: impl FnOnce() -> Option<H>) -> bool {
         let turn = Arc::clone(&record.saving).lock_owned().await;
-        self.table().records.retain(|other| !Arc::ptr_eq(other, record));
-        self.told_gone(record, true);
+        {
+            let Some(_held) = agree() else { return false };
+            self.table().records.retain(|other| !Arc::ptr_eq(other, record));
+            self.told_gone(record, true);
+        }
         let living = self.table().records.clone();
         self.shared
             .lineage
@@ -146,6 +150,7 @@ impl Sessions {
         if let Err(error) = removed.map_err(std::io::Error::from).flatten() {
             tracing::error!(session = %record.resource, %error, "a session's files could not be removed");
         }
+        true
     }
 
     /// Forgets what is over its time or beyond the disk's room; returns how long until the next is.
@@ -184,7 +189,7 @@ impl Sessions {
         for &index in &doomed {
             let record = &ended[index].0;
             tracing::info!(session = %record.resource, "forgot a session: its time is over, or its room is needed");
-            self.forget(record).await;
+            self.forget(record, || Some(())).await;
         }
         let left = (0..places.len()).filter(|index| !doomed.contains(index));
         disk::next(&left.map(|index| places[index]).collect::<Vec<_>>(), now)

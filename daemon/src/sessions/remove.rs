@@ -41,14 +41,20 @@ impl Handle {
         if purge {
             let mut last = self.record.show();
             last.purge_at = Some(now);
-            self.sessions.forget(&self.record).await;
-            return Ok(last);
+            // Stopping it may have taken a while.
+            return match self.sessions.forget(&self.record, || permit.hold()).await {
+                true => Ok(last),
+                false => Err(SessionError::Ended),
+            };
         }
         let deadline = now.checked_add(KEPT_AFTER_DELETION).unwrap_or(now);
-        // Deleting it again does not give it more time.
-        self.record
-            .revise(|kept| kept.purge_at.get_or_insert(deadline).to_owned());
-        self.sessions.told_gone(&self.record, false);
+        {
+            let _hold = permit.hold().ok_or(SessionError::Ended)?;
+            // Deleting it again does not give it more time.
+            self.record
+                .revise(|kept| kept.purge_at.get_or_insert(deadline).to_owned());
+            self.sessions.told_gone(&self.record, false);
+        }
         self.sessions.shared.tidying.notify_one();
         self.sessions.save(&self.record).await?;
         Ok(self.record.show())
