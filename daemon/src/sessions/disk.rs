@@ -15,12 +15,14 @@ pub(super) struct Place {
 
 impl Place {
     fn deadline(&self) -> Timestamp {
-        let lasts = self
-            .ended_at
-            .checked_add(KEPT_AFTER_EXIT)
-            .unwrap_or(Timestamp::MAX);
-        self.purge_at.map_or(lasts, |purge| purge.min(lasts))
+        deadline(self.ended_at, self.purge_at)
     }
+}
+
+/// When a session is forgotten that ended then and, if it was deleted, is to be purged then.
+pub(super) fn deadline(ended_at: Timestamp, purge_at: Option<Timestamp>) -> Timestamp {
+    let lasts = ended_at.checked_add(KEPT_AFTER_EXIT).unwrap_or(Timestamp::MAX);
+    purge_at.map_or(lasts, |purge| purge.min(lasts))
 }
 
 /// Which are forgotten now, by their places in the list: those whose time is over, and of the others the oldest until the

@@ -188,8 +188,13 @@ impl Sessions {
         let doomed = disk::doomed(&places, now, room);
         for &index in &doomed {
             let record = &ended[index].0;
-            tracing::info!(session = %record.resource, "forgot a session: its time is over, or its room is needed");
-            self.forget(record, || Some(())).await;
+            // One that was deleted or restored meanwhile is judged anew.
+            let is_as_seen = || (record.kept().purge_at == places[index].purge_at).then_some(());
+            if self.forget(record, is_as_seen).await {
+                tracing::info!(session = %record.resource, "forgot a session: its time is over, or its room is needed");
+            } else {
+                self.shared.tidying.notify_one();
+            }
         }
         let left = (0..places.len()).filter(|index| !doomed.contains(index));
         disk::next(&left.map(|index| places[index]).collect::<Vec<_>>(), now)

@@ -5,7 +5,7 @@ use pairing::{Manage, Permit};
 use protocol::sessions::Session;
 use server::peer::Peer;
 
-use super::{Handle, SessionError};
+use super::{Handle, SessionError, disk};
 use crate::actor;
 
 impl Handle {
@@ -75,12 +75,29 @@ impl Handle {
         }
         let row = actor::row(permit.principal(), peer, "session_restored", self.id());
         self.audit(row).await?;
-        let _hold = permit.hold().ok_or(SessionError::Ended)?;
-        self.record
-            .revise(|kept| kept.purge_at.take())
-            .ok_or(SessionError::NotDeleted)?;
+        self.taken_back(permit).await?;
         self.sessions.save(&self.record).await?;
         Ok(self.record.show())
+    }
+
+    /// Takes the deletion back, unless the session is forgotten or about to be.
+    async fn taken_back(&self, permit: &Permit<Manage>) -> Result<(), SessionError> {
+        // Who forgets it has the turn from the decision on.
+        let _turn = self.record.saving.lock().await;
+        let _hold = permit.hold().ok_or(SessionError::Ended)?;
+        if *self.record.gone() {
+            return Err(SessionError::NotFound);
+        }
+        let now = server::clock::timestamp(server::clock::now());
+        self.record.revise(|kept| {
+            let purge_at = kept.purge_at.ok_or(SessionError::NotDeleted)?;
+            let ended_at = kept.ended.as_ref().map_or(now, |ended| ended.at);
+            if disk::deadline(ended_at, Some(purge_at)) <= now {
+                return Err(SessionError::NotFound);
+            }
+            kept.purge_at = None;
+            Ok(())
+        })
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a principal that ends on the way may still do: nothing.
 
 use pairing::{Authenticated, DeviceId, Manage, Permit, Principal, Role, Standing, View};
-use protocol::sessions::NewSession;
+use protocol::{events::Event, sessions::NewSession};
 use server::{
     clock,
     peer::{LocalPeer, Peer},
@@ -9,7 +9,7 @@ use server::{
 };
 use terminal::{DescriptorLimit, KeeperOptions, Size};
 
-use super::{SessionError, Sessions, Settings};
+use super::{Handle, SessionError, Sessions, Settings, publish};
 use crate::{events::Events, keeper::KeeperLink};
 
 const PEER: Peer = Peer::Local(LocalPeer { uid: 0, pid: None });
@@ -82,6 +82,84 @@ async fn who_was_revoked_on_the_way_starts_nothing() {
             .list(&owner.permit::<View>(None).unwrap(), false)
             .is_empty()
     );
+}
+
+/// Waits until the record of an ended session is complete.
+async fn until_kept(handle: &Handle) {
+    let mut revised = handle.record.revised.subscribe();
+    while handle.record.kept().ended.is_none() {
+        revised.changed().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_deletion_whose_time_is_over_is_not_taken_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let sessions = sessions(folder.path());
+    let owner = Authenticated::new(Principal::Owner, Standing::new());
+    let permit = owner.permit::<Manage>(None).unwrap();
+    let id = create(&sessions, &permit).await.unwrap();
+    let handle = sessions.find(&id).unwrap();
+    handle.remove(&permit, &PEER, false).await.unwrap();
+    until_kept(&handle).await;
+    handle
+        .record
+        .kept()
+        .purge_at
+        .replace(clock::timestamp(clock::now()));
+    let late = handle.restore(&permit, &PEER).await;
+    assert!(matches!(late, Err(SessionError::NotFound)), "{late:?}");
+    handle.remove(&permit, &PEER, true).await.unwrap();
+    let gone = handle.restore(&permit, &PEER).await;
+    assert!(matches!(gone, Err(SessionError::NotFound)), "{gone:?}");
+}
+
+#[tokio::test]
+async fn nothing_is_told_of_a_session_after_its_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let sessions = sessions(folder.path());
+    let owner = Authenticated::new(Principal::Owner, Standing::new());
+    let permit = owner.permit::<Manage>(None).unwrap();
+    let id = create(&sessions, &permit).await.unwrap();
+    let handle = sessions.find(&id).unwrap();
+    let mut events = sessions.shared.events.after(None);
+    assert_eq!(*events.next().await.unwrap().1, Event::Gap);
+    handle.remove(&permit, &PEER, true).await.unwrap();
+    // As something that still holds the record would announce it.
+    publish::spawn(sessions.clone(), &handle.record);
+    sessions.shared.events.publish(Event::Gap);
+    let mut last = None;
+    loop {
+        match &*events.next().await.unwrap().1 {
+            Event::Gap => break,
+            event => last = Some(event.clone()),
+        }
+    }
+    assert_eq!(last, Some(Event::SessionRemoved { id }));
+}
+
+#[tokio::test]
+async fn who_is_revoked_while_a_program_is_stopped_deletes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let sessions = sessions(folder.path());
+    let device = operator();
+    let permit = device.permit::<Manage>(None).unwrap();
+    let id = create(&sessions, &permit).await.unwrap();
+    let handle = sessions.find(&id).unwrap();
+    let turn = handle.record.saving.clone().lock_owned().await;
+    let mut removing = Box::pin(handle.remove(&permit, &PEER, true));
+    let mut state = handle.record.live().unwrap().state();
+    tokio::select! {
+        removed = &mut removing => panic!("{removed:?}"),
+        ended = state.wait_for(|state| !state.is_running()) => drop(ended.unwrap()),
+    }
+    device.standing().end();
+    assert!(device.standing().is_quiet());
+    drop(turn);
+    let refused = removing.await;
+    assert!(matches!(refused, Err(SessionError::Ended)), "{refused:?}");
+    assert_eq!(sessions.count(), (0, 1));
+    sessions.stop_all().await;
 }
 
 #[tokio::test]
