@@ -45,27 +45,34 @@ impl Handle {
 }
 
 impl Recording {
-    /// The next lines; none at the end, or once the permit is none any more.
-    pub(crate) async fn next(&mut self) -> Option<String> {
+    /// The next lines; none at the end.
+    ///
+    /// # Errors
+    /// [`SessionError`] where more would come: the permit is none any more, or the disk does not give it.
+    pub(crate) async fn next(&mut self) -> Result<Option<String>, SessionError> {
         if let Some(head) = self.head.take() {
-            return Some(head);
+            return Ok(Some(head));
         }
         loop {
             if !self.permit.is_current() {
-                return None;
+                return Err(SessionError::Ended);
             }
-            let Some(record) = self.records.next().await else {
-                break;
-            };
+            let record = self.records.next().await.map_err(|error| {
+                tracing::warn!(session = self.handle.id(), %error, "a recording breaks off");
+                SessionError::Stored(error)
+            })?;
+            let Some(record) = record else { break };
             let lines = self.lines.of(record);
             if !lines.is_empty() {
-                return Some(lines);
+                return Ok(Some(lines));
             }
         }
-        let exit = self.exit.take()?;
+        let Some(exit) = self.exit.take() else {
+            return Ok(None);
+        };
         // A session that is lost ended nobody knows how.
         let is_known = self.handle.record.show().exit.is_some();
-        Some(self.lines.end(exit)).filter(|_| is_known)
+        Ok(Some(self.lines.end(exit)).filter(|_| is_known))
     }
 }
 

@@ -67,26 +67,25 @@ pub enum Event {
 }
 
 impl Recording {
-    /// The next record; none where there is none yet or the rest of them cannot be read. Records that are gone are
-    /// left out: the next one's offset tells. Cancel safe.
-    pub async fn next(&mut self) -> Option<Recorded> {
+    /// The next record; none where there is none yet. Records that are gone are left out: the next one's offset
+    /// tells. Cancel safe.
+    ///
+    /// # Errors
+    /// When the disk has records and does not give them.
+    pub async fn next(&mut self) -> io::Result<Option<Recorded>> {
         while self.read.is_empty() {
             let place = self.place;
             let shared = Arc::clone(&self.shared);
             let reading = tokio::task::spawn_blocking(move || shared.copy(place));
-            match reading.await.map_err(io::Error::from).flatten() {
-                Ok(Copied::Records(raw)) => {
+            match reading.await.map_err(io::Error::from).flatten()? {
+                Copied::Records(raw) => {
                     Records(&raw).for_each(|(head, content)| self.take(head, content));
                 }
-                Ok(Copied::Gone { to }) => self.place.offset = to,
-                Ok(Copied::Nothing) => return None,
-                Err(error) => {
-                    tracing::warn!(%error, "records could not be read from the disk");
-                    return None;
-                }
+                Copied::Gone { to } => self.place.offset = to,
+                Copied::Nothing => return Ok(None),
             }
         }
-        self.read.pop_front()
+        Ok(self.read.pop_front())
     }
 
     fn take(&mut self, head: Header, content: &[u8]) {

@@ -1,7 +1,5 @@
 //! `GET /v1/sessions/{id}/recording`
 
-use std::convert::Infallible;
-
 use axum::{
     body::{Body, Bytes},
     response::{IntoResponse, Response},
@@ -21,14 +19,15 @@ pub(crate) async fn recording(
 ) -> Result<Response, SessionError> {
     let session = app.sessions.find(&id)?;
     let recording = session.recording(permit).await?;
-    let lines = stream::unfold((recording, connection), async |(mut recording, connection)| {
+    // What breaks off must not look whole: an error is the end of the connection, and no end of the body.
+    let lines = stream::try_unfold((recording, connection), async |(mut recording, connection)| {
         let lines = tokio::select! {
             biased;
-            () = connection.revoked() => return None,
-            () = connection.ending() => return None,
-            lines = recording.next() => lines?,
+            () = connection.revoked() => Err(SessionError::Ended),
+            () = connection.ending() => Err(SessionError::Ending),
+            lines = recording.next() => lines,
         };
-        Some((Ok::<_, Infallible>(Bytes::from(lines)), (recording, connection)))
+        Ok::<_, SessionError>(lines?.map(|lines| (Bytes::from(lines), (recording, connection))))
     });
     let headers = [(header::CONTENT_TYPE, "application/x-asciicast")];
     Ok((headers, Body::from_stream(lines)).into_response())

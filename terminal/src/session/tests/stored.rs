@@ -90,7 +90,7 @@ async fn a_recording_has_every_byte_and_size_with_its_time() {
     assert_eq!(soon(session.first_size()).await, Size::new(40, 10));
     let (mut bytes, mut sizes, mut time) = (Vec::new(), Vec::new(), 0);
     let mut recording = session.recording();
-    while let Some(record) = soon(recording.next()).await {
+    while let Some(record) = soon(recording.next()).await.unwrap() {
         assert!(record.time_ms >= time, "time goes on");
         time = record.time_ms;
         match record.event {
