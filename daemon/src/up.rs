@@ -147,7 +147,8 @@ async fn run(
 /// Ends what a dead keeper held, whenever one dies. Until that is done, no local process is taken for the owner.
 async fn mourn(keeper: KeeperLink, sessions: Sessions) {
     let mut losses = keeper.losses();
-    let mut seen = *losses.borrow_and_update();
+    // One that died before this began is mourned too: nobody else would, and nothing is started until somebody did.
+    let mut seen = 0;
     while losses
         .wait_for(|losses| *losses != seen)
         .await

@@ -21,6 +21,8 @@ pub(super) fn spawn(sessions: Sessions, record: &Arc<Record>) {
         record: Arc::downgrade(record),
     };
     let is_over = record.kept().ended.is_some();
+    // One that is written down as ended and is still held: a daemon died before its keeper let it go.
+    let is_held = record.live().is_some();
     // Watched from before the first event on, so that nothing is missed between.
     let watched = record.live().filter(|_| !is_over).map(|engine| Watched {
         changes: engine.changes(),
@@ -32,10 +34,10 @@ pub(super) fn spawn(sessions: Sessions, record: &Arc<Record>) {
         let mut follower = follower;
         if let Some(watched) = watched {
             follower.until_exit(watched).await;
-            if let Some(record) = follower.record.upgrade() {
-                // A full disk may keep that waiting, and nobody else.
-                tokio::spawn(async move { sessions.ended(&record).await });
-            }
+        }
+        if is_held && let Some(record) = follower.record.upgrade() {
+            // A full disk may keep that waiting, and nobody else.
+            tokio::spawn(async move { sessions.ended(&record).await });
         }
         follower.after_exit().await;
     });
