@@ -196,7 +196,7 @@ impl Tail {
     }
 }
 
-/// Bytes that a session's directory holds of its output and its screen.
+/// Bytes that a session's directory takes on disk, whatever its files are.
 ///
 /// # Errors
 /// When the directory cannot be read. One that is not there holds nothing.
@@ -207,12 +207,8 @@ pub fn stored_bytes(directory: &Path) -> io::Result<u64> {
     };
     let mut sum = 0;
     for entry in entries {
-        let entry = entry?;
-        let name = entry.file_name();
-        if segment::first_of(Path::new(&name)).is_some() || name == "checkpoint" {
-            // One that went meanwhile is no error.
-            sum += entry.metadata().map_or(0, |metadata| metadata.len());
-        }
+        // One that went meanwhile is no error.
+        sum += entry?.metadata().map_or(0, |metadata| metadata.len());
     }
     Ok(sum)
 }

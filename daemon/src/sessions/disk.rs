@@ -10,12 +10,17 @@ pub(super) struct Place {
     pub(super) ended_at: Timestamp,
     /// When it is forgotten, if it was deleted.
     pub(super) purge_at: Option<Timestamp>,
+    /// What its files hold.
     pub(super) bytes: u64,
 }
 
 impl Place {
     fn deadline(&self) -> Timestamp {
         deadline(self.ended_at, self.purge_at)
+    }
+
+    fn cost(&self) -> u64 {
+        self.bytes + FOLDER
     }
 }
 
@@ -26,17 +31,19 @@ pub(super) fn deadline(ended_at: Timestamp, purge_at: Option<Timestamp>) -> Time
 }
 
 /// Which are forgotten now, by their places in the list: those whose time is over, and of the others the oldest until the
-/// rest has room.
+/// rest has room and is not too many.
 pub(super) fn doomed(places: &[Place], now: Timestamp, room: u64) -> Vec<usize> {
     let (mut doomed, mut kept): (Vec<usize>, Vec<usize>) =
         (0..places.len()).partition(|&index| places[index].deadline() <= now);
-    let mut bytes: u64 = kept.iter().map(|&index| places[index].bytes).sum();
+    let mut bytes: u64 = kept.iter().map(|&index| places[index].cost()).sum();
+    let mut left = kept.len();
     kept.sort_by_key(|&index| places[index].ended_at);
     for index in kept {
-        if bytes <= room {
+        if bytes <= room && left <= MOST {
             break;
         }
-        bytes -= places[index].bytes;
+        bytes -= places[index].cost();
+        left -= 1;
         doomed.push(index);
     }
     doomed
@@ -51,13 +58,22 @@ pub(super) fn next(places: &[Place], now: Timestamp) -> Option<Duration> {
 /// How long an ended session keeps its output and its screen (sessions.md section 5).
 const KEPT_AFTER_EXIT: SignedDuration = SignedDuration::from_hours(7 * 24);
 
+/// Bytes that a session costs beside what is in its files: the folder, and what the file system rounds up.
+pub(super) const FOLDER: u64 = 16 * 1024;
+
+/// Ended sessions at most: of those that print nothing the disk would hold a hundred thousand, and each costs the daemon memory
+/// and its place in every list. A thousand are a week of one every ten minutes.
+const MOST: usize = 1000;
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
     use jiff::{SignedDuration, Timestamp};
 
-    use super::{Place, doomed, next};
+    use super::{FOLDER, MOST, Place, doomed, next};
+
+    const ROOM: u64 = 1 << 40;
 
     const HOUR: SignedDuration = SignedDuration::from_hours(1);
 
@@ -76,18 +92,27 @@ mod tests {
     #[test]
     fn what_was_deleted_goes_at_its_deadline_and_the_rest_after_seven_days() {
         let places = [place(0, None, 1), place(10, Some(34), 1), place(20, None, 1)];
-        assert!(doomed(&places, hour(33), 10).is_empty());
+        assert!(doomed(&places, hour(33), ROOM).is_empty());
         assert_eq!(next(&places, hour(33)), Some(Duration::from_secs(3600)));
-        assert_eq!(doomed(&places, hour(34), 10), [1]);
-        assert_eq!(doomed(&places, hour(7 * 24), 10), [0, 1]);
+        assert_eq!(doomed(&places, hour(34), ROOM), [1]);
+        assert_eq!(doomed(&places, hour(7 * 24), ROOM), [0, 1]);
         assert_eq!(next(&places, hour(1000)), Some(Duration::ZERO));
     }
 
     #[test]
     fn the_oldest_go_first_where_the_room_is_not_enough() {
         let places = [place(3, None, 5), place(1, None, 5), place(2, None, 5)];
-        assert!(doomed(&places, hour(4), 15).is_empty());
-        assert_eq!(doomed(&places, hour(4), 14), [1]);
+        let room = 3 * (5 + FOLDER);
+        assert!(doomed(&places, hour(4), room).is_empty());
+        assert_eq!(doomed(&places, hour(4), room - 1), [1]);
         assert_eq!(doomed(&places, hour(4), 0), [1, 2, 0]);
+    }
+
+    #[test]
+    fn the_oldest_go_where_they_are_too_many() {
+        let mut places = vec![place(2, None, 0); MOST];
+        assert!(doomed(&places, hour(3), ROOM).is_empty());
+        places.push(place(1, None, 0));
+        assert_eq!(doomed(&places, hour(3), ROOM), [MOST]);
     }
 }

@@ -236,7 +236,7 @@ impl Rest {
 }
 
 /// The offset that a segment's name says.
-pub(super) fn first_of(name: &Path) -> Option<Offset> {
+fn first_of(name: &Path) -> Option<Offset> {
     let digits = name.to_str()?.strip_suffix(".seg")?;
     let is_plain = digits.len() == 20 && digits.bytes().all(|digit| digit.is_ascii_digit());
     is_plain.then(|| digits.parse().ok().map(Offset)).flatten()
