@@ -22,7 +22,11 @@ impl Sessions {
                 Ok(engine) => {
                     engines.insert(id, engine);
                 }
-                Err(error) => tracing::error!(session = id, %error, "a session could not be taken over"),
+                Err(error) => {
+                    tracing::error!(session = id, %error, "a session could not be taken over");
+                    // A later daemon may, so what is on disk stays.
+                    self.table().unsaved.insert(id);
+                }
             }
         }
         for (id, engine) in self.load(engines) {

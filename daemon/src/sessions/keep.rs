@@ -2,13 +2,14 @@
 
 use std::{
     collections::HashMap,
-    path::PathBuf,
+    io,
+    path::{Path, PathBuf},
     sync::{Arc, Weak},
     time::Duration,
 };
 
 use pairing::ResourceId;
-use terminal::{Offset, Options};
+use terminal::{Offset, Options, SessionId};
 use tokio::{
     task::spawn_blocking,
     time::{sleep, timeout},
@@ -17,7 +18,7 @@ use tokio::{
 use super::{
     LAST_WRITE, SessionError, Sessions, Shared, disk, publish,
     record::{Kept, Made, Record},
-    saved::{self, Ended, Saved, VERSION},
+    saved::{self, Ended, Saved, Unreadable, VERSION},
 };
 
 impl Sessions {
@@ -29,6 +30,13 @@ impl Sessions {
     ) -> HashMap<String, terminal::Session> {
         let (saved, unreadable) = saved::read_all(&self.shared.settings.folder);
         for (folder, error) in unreadable {
+            if self.is_orphan(&folder, &error, &held) {
+                tracing::warn!(folder = %folder.display(), "removes what a session left that has no record");
+                if let Err(error) = saved::remove(&folder) {
+                    tracing::error!(folder = %folder.display(), %error, "it could not be removed");
+                }
+                continue;
+            }
             tracing::error!(folder = %folder.display(), %error, "a session's record was not taken, and stays as it is");
             if let Some(id) = folder.file_name().and_then(|name| name.to_str()) {
                 self.table().unsaved.insert(id.to_owned());
@@ -50,6 +58,23 @@ impl Sessions {
         }
         tokio::spawn(tidy(Arc::downgrade(&self.shared), self.shared.tidying.clone()));
         held
+    }
+
+    /// Whether a folder is what was left of a session that nobody can ask for any more: its record was removed first, or its
+    /// daemon died before the first was written, and its program is gone.
+    fn is_orphan(
+        &self,
+        folder: &Path,
+        error: &Unreadable,
+        held: &HashMap<String, terminal::Session>,
+    ) -> bool {
+        let name = folder.file_name().and_then(|name| name.to_str());
+        // Nothing is removed that is not ours by its name.
+        let Some(id) = name.filter(|name| name.parse::<SessionId>().is_ok()) else {
+            return false;
+        };
+        let has_no_record = matches!(error, Unreadable::Io(error) if error.kind() == io::ErrorKind::NotFound);
+        has_no_record && folder.is_dir() && !held.contains_key(id) && !self.table().unsaved.contains(id)
     }
 
     /// What a session's engine is made with.
@@ -168,11 +193,13 @@ impl Sessions {
             .iter()
             .map(|(record, _)| record.folder().to_owned())
             .collect();
+        let strange = self.strange();
         let sizes = spawn_blocking(move || {
             let bytes = |folder: &PathBuf| terminal::stored_bytes(folder).unwrap_or(0);
-            folders.iter().map(bytes).collect::<Vec<u64>>()
+            let strange: u64 = strange.iter().map(|folder| bytes(folder) + disk::FOLDER).sum();
+            (folders.iter().map(bytes).collect::<Vec<u64>>(), strange)
         });
-        let sizes = sizes.await.ok()?;
+        let (sizes, strange) = sizes.await.ok()?;
         let places: Vec<disk::Place> = ended
             .iter()
             .zip(sizes)
@@ -183,7 +210,8 @@ impl Sessions {
             })
             .collect();
         let settings = &self.shared.settings;
-        let room = settings.disk.saturating_sub(running * settings.scrollback_disk);
+        let used = running * settings.scrollback_disk + strange;
+        let room = settings.disk.saturating_sub(used);
         let now = server::clock::timestamp(server::clock::now());
         let doomed = disk::doomed(&places, now, room);
         for &index in &doomed {
@@ -198,6 +226,14 @@ impl Sessions {
         }
         let left = (0..places.len()).filter(|index| !doomed.contains(index));
         disk::next(&left.map(|index| places[index]).collect::<Vec<_>>(), now)
+    }
+
+    /// Folders of sessions that are not listed, as their records could not be taken: they stay, and take room.
+    fn strange(&self) -> Vec<PathBuf> {
+        let table = self.table();
+        let is_listed = |id: &str| table.records.iter().any(|record| record.resource.as_str() == id);
+        let strange = table.unsaved.iter().filter(|id| !is_listed(id));
+        strange.map(|id| self.folder_of(id)).collect()
     }
 
     fn record_of(&self, saved: Saved, engine: Option<terminal::Session>) -> Option<Record> {
@@ -234,7 +270,7 @@ impl Sessions {
 }
 
 /// The end of a session that nobody saw end: what the disk has of it is all there is.
-fn lost(folder: &std::path::Path, first_size: terminal::Size) -> Ended {
+fn lost(folder: &Path, first_size: terminal::Size) -> Ended {
     let last = terminal::stored_last(folder, first_size).unwrap_or_else(|error| {
         tracing::error!(folder = %folder.display(), %error, "a lost session's output could not be read");
         terminal::Last {

@@ -90,6 +90,18 @@ async fn a_purged_session_leaves_nothing_on_disk() {
 }
 
 #[tokio::test]
+async fn a_folder_without_a_record_goes_and_one_that_is_not_ours_stays() {
+    let mut daemon = TestDaemon::start().await;
+    let session = ended(&daemon, "echo hello").await;
+    let sessions = daemon.folder().join("sessions");
+    fs::remove_file(sessions.join(&session.id).join("session.json")).unwrap();
+    fs::create_dir(sessions.join("mine")).unwrap();
+    daemon.kill_and_restart().await;
+    assert!(!sessions.join(&session.id).exists());
+    assert!(sessions.join("mine").exists());
+}
+
+#[tokio::test]
 async fn a_record_of_a_newer_daemon_or_a_damaged_one_stays_as_it_is_and_costs_no_other() {
     let mut daemon = TestDaemon::start().await;
     let good = ended(&daemon, "echo good").await;
