@@ -2,7 +2,7 @@
 
 use pairing::{Permit, View};
 use serde_json::json;
-use terminal::{Event, Recorded, Size};
+use terminal::{Event, Offset, Recorded, Size};
 
 use super::{Handle, SessionError};
 
@@ -83,17 +83,41 @@ struct Lines {
     last_ms: u64,
     /// The first bytes of a character whose others are in the next record.
     cut: Vec<u8>,
+    /// Behind the last record.
+    end: Offset,
 }
 
 impl Lines {
     /// The lines of a record: none, where all of it is the beginning of a character.
     fn of(&mut self, record: Recorded) -> String {
+        let missing = self.missing(&record);
+        missing + &self.event(record)
+    }
+
+    /// The lines that say how much of the output before a record is not kept any more; none mostly.
+    fn missing(&mut self, record: &Recorded) -> String {
+        let missing = record.offset.since(self.end);
+        if missing == 0 {
+            return String::new();
+        }
+        let cut = self.rest();
+        if self.end == Offset::START {
+            // Nobody wants to wait for what does not come.
+            self.last_ms = record.time_ms;
+        }
+        let what = format!("{missing} bytes before this are not kept");
+        cut + &self.line(self.last_ms, "m", &what)
+    }
+
+    fn event(&mut self, record: Recorded) -> String {
+        self.end = record.offset;
         match record.event {
             Event::Size(size) => {
                 let size = format!("{}x{}", size.columns(), size.rows());
                 self.line(record.time_ms, "r", &size)
             }
             Event::Output(bytes) => {
+                self.end = record.offset.plus(bytes.len());
                 self.cut.extend_from_slice(&bytes);
                 let whole = self.cut.len() - unfinished(&self.cut);
                 let rest = self.cut.split_off(whole);
@@ -109,16 +133,21 @@ impl Lines {
 
     /// The last lines.
     fn end(&mut self, exit: terminal::Exit) -> String {
-        let cut = std::mem::take(&mut self.cut);
-        let mut lines = String::new();
-        if !cut.is_empty() {
-            lines = self.line(self.last_ms, "o", &String::from_utf8_lossy(&cut));
-        }
+        let lines = self.rest();
         let status = exit
             .code
             .or(exit.signal.map(|signal| SIGNALLED + signal))
             .unwrap_or_default();
         lines + &self.line(exit.duration_ms, "x", &status.to_string())
+    }
+
+    /// What was held back of a character, as nothing more of it comes.
+    fn rest(&mut self) -> String {
+        let cut = std::mem::take(&mut self.cut);
+        if cut.is_empty() {
+            return String::new();
+        }
+        self.line(self.last_ms, "o", &String::from_utf8_lossy(&cut))
     }
 
     fn line(&mut self, time_ms: u64, code: &str, data: &str) -> String {
@@ -176,6 +205,7 @@ mod tests {
         );
         let size = Recorded {
             event: Event::Size(Size::new(80, 24)),
+            offset: Offset(5),
             ..output(1_520, b"")
         };
         assert_eq!(lines.of(size), "[0.020, \"r\", \"80x24\"]\n");
@@ -194,13 +224,35 @@ mod tests {
         for cut in 0..=text.len() {
             let (before, after) = text.as_bytes().split_at(cut);
             let mut lines = Lines::default();
-            let all = lines.of(output(0, before)) + &lines.of(output(0, after));
+            let after = Recorded {
+                offset: Offset(before.len() as u64),
+                ..output(0, after)
+            };
+            let all = lines.of(output(0, before)) + &lines.of(after);
             let joined: String = all
                 .lines()
                 .map(|line| serde_json::from_str::<(f64, String, String)>(line).unwrap().2)
                 .collect();
             assert_eq!(joined, text, "{cut}");
         }
+    }
+
+    #[test]
+    fn what_is_not_kept_is_marked_and_not_waited_for() {
+        let mut lines = Lines::default();
+        let at = |offset, time_ms| Recorded {
+            offset: Offset(offset),
+            ..output(time_ms, b"ab\xc3")
+        };
+        assert_eq!(
+            lines.of(at(70, 3_600_000)),
+            "[0.000, \"m\", \"70 bytes before this are not kept\"]\n[0.000, \"o\", \"ab\"]\n"
+        );
+        assert_eq!(
+            lines.of(at(75, 3_601_000)),
+            "[0.000, \"o\", \"\u{fffd}\"]\n[0.000, \"m\", \"2 bytes before this are not kept\"]\n\
+             [1.000, \"o\", \"ab\"]\n"
+        );
     }
 
     #[test]
