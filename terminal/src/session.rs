@@ -112,10 +112,18 @@ impl Session {
         let held = keeper
             .spawn(command, id, options.scrollback_memory.max(SMALLEST))
             .await?;
-        Self::adopt(held, options).map_err(|source| SpawnError::System {
-            what: "watch the program",
-            source,
-        })
+        match Watched::of(&held) {
+            Ok(watched) => Ok(Self::begin(held, watched, options)),
+            Err(source) => {
+                // Nobody else knows of it.
+                held.tree.kill().await;
+                keeper.forget(id).await.ok();
+                Err(SpawnError::System {
+                    what: "watch the program",
+                    source,
+                })
+            }
+        }
     }
 
     /// Takes over a program that a keeper holds, and what it wrote before. Output and input are served at once; a
@@ -124,15 +132,23 @@ impl Session {
     /// # Errors
     /// When its terminal cannot be watched.
     pub fn adopt(held: Held, options: Options) -> std::io::Result<Self> {
+        let watched = Watched::of(&held)?;
+        // A size is recorded before it is set: who did may have ended between the two.
+        if let Err(error) = pty::resize(&held.master, held.journal.size()) {
+            tracing::warn!(%error, "the terminal did not take its size");
+        }
+        Ok(Self::begin(held, watched, options))
+    }
+
+    fn begin(held: Held, watched: Watched, options: Options) -> Self {
         let Held {
             id: _,
-            master,
+            master: _,
             journal,
             tree,
             end,
         } = held;
-        let reader = descriptor::watch(master.try_clone()?, Interest::READABLE)?;
-        let control = Arc::new(descriptor::watch(master, Interest::WRITABLE)?);
+        let Watched { reader, control } = watched;
         let (input, queue) = mpsc::channel(writer::QUEUE);
         let rebuild = Rebuild::of(&journal, false);
         let shared = Arc::new(Shared::new(Parts {
@@ -151,7 +167,7 @@ impl Session {
         }
         tokio::spawn(draw::draw(Arc::clone(&shared)));
         tokio::spawn(run::run(Arc::clone(&shared), reader, control, queue, end));
-        Ok(Self { shared })
+        Self { shared }
     }
 
     /// Follows the session.
@@ -300,6 +316,22 @@ impl Session {
             tree.kill().await;
         }
         self.shared.until_over().await;
+    }
+}
+
+/// A terminal's master, waited for in both directions.
+struct Watched {
+    reader: AsyncFd<OwnedFd>,
+    control: Arc<AsyncFd<OwnedFd>>,
+}
+
+impl Watched {
+    fn of(held: &Held) -> std::io::Result<Self> {
+        let master = || held.master.try_clone();
+        Ok(Self {
+            reader: descriptor::watch(master()?, Interest::READABLE)?,
+            control: Arc::new(descriptor::watch(master()?, Interest::WRITABLE)?),
+        })
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal};
+use rustix::process::Signal;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::watch;
@@ -25,7 +25,7 @@ use crate::spawn::{self, Command, SpawnError};
 
 mod incoming;
 
-use incoming::{Parts, State};
+use incoming::State;
 
 /// A connection to a keeper. Dropping it hands the sessions back: the keeper reads their terminals until the next one comes.
 pub struct Keeper {
@@ -223,14 +223,14 @@ impl Keeper {
             .await
             .map_err(io::Error::from)
             .map_err(system(PREPARE))??;
-        let answer = self.shared.state.wait_for(id);
+        let answer = self.shared.state.wait_for(id, true);
         let capacity = u64::try_from(capacity.max(SMALLEST)).unwrap_or(u64::MAX);
         let wish = Request::Spawn { id, capacity, size };
         let sent = send(&self.shared.socket, wish, Some(plan)).await;
         sent.map_err(system(ASK))?;
         let gone = |_| system(ASK)(io::ErrorKind::BrokenPipe.into());
         let failure = match answer.await.map_err(gone)? {
-            Ok(parts) => return self.held(id, parts).map_err(system("take over the program")),
+            Ok(parts) => return parts.claim().map_err(system("take over the program")),
             Err(failure) => failure,
         };
         let source = io::Error::from_raw_os_error(failure.errno);
@@ -257,13 +257,18 @@ impl Keeper {
     /// Takes over a session that the keeper holds.
     ///
     /// # Errors
-    /// [`KeeperError::Unknown`] where it holds none of that id, [`KeeperError::Gone`].
+    /// [`KeeperError::Unknown`] where it holds none of that id, [`KeeperError::Silent`] where its program does not begin,
+    /// [`KeeperError::Gone`].
     pub async fn adopt(&self, id: SessionId) -> Result<Held, KeeperError> {
-        let answer = self.shared.state.wait_for(id);
+        let answer = self.shared.state.wait_for(id, false);
         send(&self.shared.socket, Request::Adopt(id), None).await?;
-        let parts = answer.await.map_err(|_| KeeperError::Gone)?;
+        let Ok(answer) = timeout(PATIENCE, answer).await else {
+            self.shared.state.give_up(id);
+            return Err(KeeperError::Silent);
+        };
+        let parts = answer.map_err(|_| KeeperError::Gone)?;
         let parts = parts.map_err(|_| KeeperError::Unknown)?;
-        Ok(self.held(id, parts)?)
+        Ok(parts.claim()?)
     }
 
     /// Lets the keeper drop a session's terminal and journal. What lives of it goes on, without a terminal.
@@ -319,12 +324,13 @@ impl Keeper {
     pub fn process_id(&self) -> u32 {
         self.shared.keeper.id.as_raw_pid().unsigned_abs()
     }
+}
 
-    fn held(&self, id: SessionId, parts: Parts) -> io::Result<Held> {
-        let leader = i32::try_from(parts.leader).ok().and_then(Pid::from_raw);
-        let leader = leader.ok_or(io::ErrorKind::InvalidData)?;
-        let keeper = Arc::downgrade(&self.shared);
-        let signal_group = move |signal: Signal| {
+impl Shared {
+    /// What asks a session's group to do something; it says false where it could not be asked.
+    fn signal_group(self: &Arc<Self>, id: SessionId) -> impl Fn(Signal) -> bool + Send + Sync + use<> {
+        let keeper = Arc::downgrade(self);
+        move |signal| {
             let Some(keeper) = keeper.upgrade() else {
                 return false;
             };
@@ -332,14 +338,7 @@ impl Keeper {
             let wish = Request::Signal(id, number).encode();
             // A full socket is no reason to wait: who is not asked this way is asked one by one.
             !*keeper.lost.borrow() && packet::send(keeper.socket.get_ref(), wish.bytes(), None).is_ok()
-        };
-        Ok(Held {
-            id,
-            master: parts.master,
-            journal: Journal::open(parts.journal)?,
-            tree: Tree::new(parts.reaper, leader, parts.cgroup, signal_group),
-            end: parts.end,
-        })
+        }
     }
 }
 
@@ -381,35 +380,60 @@ async fn until_gone(path: &Path) -> bool {
 async fn send(socket: &AsyncFd<OwnedFd>, request: Request, descriptor: Option<OwnedFd>) -> io::Result<()> {
     let packet = request.encode();
     let send = |socket: &OwnedFd| packet::send(socket, packet.bytes(), descriptor.as_ref().map(AsFd::as_fd));
-    socket.async_io(Interest::WRITABLE, send).await
+    loop {
+        match socket.async_io(Interest::WRITABLE, send).await {
+            Err(error) if packet::is_short(&error) => tokio::time::sleep(RETRY).await,
+            sent => return sent,
+        }
+    }
+}
+
+/// What came with a word of the keeper.
+struct Piece {
+    descriptor: Option<OwnedFd>,
+    /// There was one, for which this process had no room.
+    is_lost: bool,
 }
 
 /// The next word of the keeper; none at its end.
-async fn receive(socket: &AsyncFd<OwnedFd>) -> io::Result<Option<(Reply, Option<OwnedFd>)>> {
+///
+/// # Errors
+/// `InvalidData` where it is not understood; the next one may be.
+async fn receive(socket: &AsyncFd<OwnedFd>) -> io::Result<Option<(Reply, Piece)>> {
     let mut buffer = [0; 64];
-    let received = socket.async_io(Interest::READABLE, |socket| packet::receive(socket, &mut buffer));
-    match received.await? {
-        (0, _) => Ok(None),
-        (length, descriptor) => {
-            let reply = Reply::decode(&buffer[..length]).map_err(|_| io::ErrorKind::InvalidData)?;
-            Ok(Some((reply, descriptor)))
+    let received = loop {
+        let received = socket.async_io(Interest::READABLE, |socket| packet::receive(socket, &mut buffer));
+        match received.await {
+            Err(error) if packet::is_short(&error) => tokio::time::sleep(RETRY).await,
+            received => break received?,
         }
+    };
+    if received.length == 0 {
+        return Ok(None);
     }
+    let reply = Reply::decode(&buffer[..received.length]).map_err(|_| io::ErrorKind::InvalidData)?;
+    let piece = Piece {
+        descriptor: received.descriptor,
+        is_lost: received.is_descriptor_lost,
+    };
+    Ok(Some((reply, piece)))
 }
 
 fn system(what: &'static str) -> impl Fn(io::Error) -> SpawnError {
     move |source| SpawnError::System { what, source }
 }
 
-const ASK: &str = "ask the keeper for a terminal";
 /// The session whose cgroup the path leads into.
 fn session_of_cgroup(path: &str, name: &str) -> Option<SessionId> {
     let mut components = path.split('/').skip_while(|component| *component != name).skip(1);
     components.next()?.parse().ok()
 }
 
+const ASK: &str = "ask the keeper for a terminal";
 const PREPARE: &str = "prepare the program";
 /// Bytes: the screen may be a megabyte behind, and what it has not drawn is kept.
 const SMALLEST: usize = 1024 * 1024;
-/// For the hello.
+/// While the system is short of memory, or this user's sockets of room for descriptors.
+const RETRY: Duration = Duration::from_millis(20);
+/// For the hello, and for a session to be adopted.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -10,7 +10,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
 use super::kept::{Kept, Phase, Reaper, Terminal, copy};
 use super::message::{End, Malformed, Packet, Refusal, Reply, Request, Step, Versions};
-use super::packet;
+use super::packet::{self, Received};
 use super::reaper::{self, Tools};
 use super::serve::Service;
 use super::system::{self, Forked};
@@ -27,6 +27,8 @@ pub(super) struct Daemon {
     hello_until: Option<Instant>,
     /// What it has not taken yet. While there is any, nothing more is asked for, so it stays short.
     outbox: VecDeque<(Packet, Option<OwnedFd>)>,
+    /// The system was short of what a packet takes; when to try again.
+    retry_at: Option<Instant>,
 }
 
 impl Daemon {
@@ -35,6 +37,7 @@ impl Daemon {
             socket,
             hello_until: Some(now + MAX_HELLO),
             outbox: VecDeque::new(),
+            retry_at: None,
         }
     }
 
@@ -51,10 +54,19 @@ impl Daemon {
     }
 
     pub(super) fn interest(&self) -> PollFlags {
-        match self.outbox.is_empty() {
-            true => PollFlags::IN,
-            false => PollFlags::OUT,
+        match (self.retry_at, self.outbox.is_empty()) {
+            (Some(_), _) => PollFlags::empty(),
+            (None, true) => PollFlags::IN,
+            (None, false) => PollFlags::OUT,
         }
+    }
+
+    pub(super) fn retry_at(&self) -> Option<Instant> {
+        self.retry_at
+    }
+
+    fn retry_later(&mut self) {
+        self.retry_at = Some(Instant::now() + RETRY);
     }
 
     /// Sends what can be sent now; false if nobody is there.
@@ -62,6 +74,10 @@ impl Daemon {
         while let Some((packet, descriptor)) = self.outbox.front() {
             match packet::send(&self.socket, packet.bytes(), descriptor.as_ref().map(AsFd::as_fd)) {
                 Ok(()) => drop(self.outbox.pop_front()),
+                Err(error) if packet::is_short(&error) => {
+                    self.retry_later();
+                    return true;
+                }
                 Err(error) => return error.kind() == io::ErrorKind::WouldBlock,
             }
         }
@@ -74,6 +90,7 @@ impl Service {
     pub(super) fn serve(&mut self, now: Instant) {
         let mut served = 0;
         while let Some(daemon) = &mut self.daemon {
+            daemon.retry_at = None;
             if !daemon.flush() {
                 return self.hang_up(now);
             }
@@ -84,13 +101,15 @@ impl Service {
             let asked = match packet::receive(&daemon.socket, &mut buffer) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(Malformed),
-                Err(_) | Ok((0, _)) => return self.hang_up(now),
-                Ok((length, descriptor)) => {
-                    Request::decode(&buffer[..length]).map(|asked| (asked, descriptor))
-                }
+                Err(error) if packet::is_short(&error) => return daemon.retry_later(),
+                Err(_) | Ok(Received { length: 0, .. }) => return self.hang_up(now),
+                Ok(received) => Request::decode(&buffer[..received.length]).map(|asked| (asked, received)),
             };
             match asked {
-                Ok((request, descriptor)) => self.answer(request, descriptor, now),
+                Ok((Request::Spawn { id, .. }, received)) if received.is_descriptor_lost => {
+                    self.not_started(id, Step::Process, libc::EMFILE);
+                }
+                Ok((request, received)) => self.answer(request, received.descriptor, now),
                 Err(Malformed) => self.refuse(Refusal::Malformed, now),
             }
             served += 1;
@@ -114,9 +133,20 @@ impl Service {
         }
         let (id, leader, end) = (kept.id, kept.leader, kept.end);
         match kept.terminal.as_ref().map(|terminal| copy(&terminal.master)) {
-            Some(Ok(master)) => self.say(Reply::Held { id, leader, end }, Some(master)),
+            Some(Ok(master)) => {
+                (kept.is_given, kept.is_new) = (true, false);
+                self.say(Reply::Held { id, leader, end }, Some(master));
+            }
+            Some(Err(error)) if kept.is_new => {
+                kept.abandon();
+                self.not_started(id, Step::Process, error.raw_os_error().unwrap_or(libc::EMFILE));
+            }
             _ => self.say(Reply::Unknown(id), None),
         }
+    }
+
+    pub(super) fn not_started(&mut self, id: SessionId, step: Step, errno: i32) {
+        self.say(Reply::NotStarted { id, step, errno }, None);
     }
 
     fn refuse(&mut self, why: Refusal, now: Instant) {
@@ -133,7 +163,7 @@ impl Service {
                 Some(plan) => {
                     if let Err((step, error)) = self.spawn(id, capacity, size, plan) {
                         let errno = error.raw_os_error().unwrap_or(libc::EIO);
-                        self.say(Reply::NotStarted { id, step, errno }, None);
+                        self.not_started(id, step, errno);
                     }
                 }
                 None => self.refuse(Refusal::Malformed, now),
@@ -197,7 +227,10 @@ impl Service {
         match self.introduce(at) {
             Ok(()) if self.kept[at].phase == Phase::Started => self.give(at),
             Ok(()) => {}
-            Err(_no_descriptor) => self.say(Reply::Unknown(id), None),
+            Err(_no_descriptor) => {
+                self.kept[at].is_wanted = false;
+                self.say(Reply::Unknown(id), None);
+            }
         }
     }
 
@@ -270,21 +303,33 @@ impl Service {
             phase: Phase::Starting,
             end: End::Running,
             is_wanted: true,
+            is_given: false,
+            is_new: true,
             terminal: Some(Terminal::new(master, journal)),
             cgroup,
         });
         let at = self.kept.len() - 1;
-        self.introduce(at).map_err(process)?;
-        // Only now, so that the daemon can know the reaper of whatever the program does.
-        if let Some(link) = &self.kept[at].reaper.link {
-            packet::send(link, &[reaper::GO], None).map_err(process)?;
+        // The word only then, so that the daemon can know the reaper of whatever the program does.
+        let introduced = self.introduce(at);
+        introduced.and_then(|()| self.begin(at)).map_err(|error| {
+            // Without the word its reaper ends.
+            self.kept[at].abandon();
+            process(error)
+        })
+    }
+
+    fn begin(&self, at: usize) -> io::Result<()> {
+        match &self.kept[at].reaper.link {
+            Some(link) => packet::send(link, &[reaper::GO], None),
+            None => Ok(()),
         }
-        Ok(())
     }
 }
 
 /// From the connection to the hello.
 const MAX_HELLO: Duration = Duration::from_secs(5);
+/// Between two tries while the system is short of memory, or this user's sockets of room for descriptors.
+const RETRY: Duration = Duration::from_millis(20);
 /// Requests before others get their turn.
 const MAX_TURN: usize = 32;
 /// Bytes of one journal.

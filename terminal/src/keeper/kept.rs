@@ -23,6 +23,10 @@ pub(super) struct Kept {
     pub(super) end: End,
     /// The daemon that is connected waits to be given it, once its program has started.
     pub(super) is_wanted: bool,
+    /// The daemon that is connected was given it, and reads its terminal.
+    pub(super) is_given: bool,
+    /// No daemon was given it ever: nobody knows of it but the one that asks for it now.
+    pub(super) is_new: bool,
     /// Gone when it was forgotten.
     pub(super) terminal: Option<Terminal>,
     pub(super) cgroup: Option<Cgroup>,
@@ -55,8 +59,25 @@ impl Kept {
         self.reaper.is_gone && self.reaper.link.is_none() && is_done
     }
 
-    /// Begins to read in the daemon's place.
+    /// Whether its terminal is read here: no daemon reads it, and none begins to in a moment.
+    pub(super) fn is_read_here(&self) -> bool {
+        !self.is_given && !self.is_wanted
+    }
+
+    /// Ends all of it, as nobody knows of it: its reaper kills what it holds when nobody listens to it.
+    pub(super) fn abandon(&mut self) {
+        self.reaper.link = None;
+        self.terminal = None;
+        self.phase = Phase::Failed;
+        self.is_wanted = false;
+    }
+
+    /// The daemon is gone: its terminal is read here from now on.
     pub(super) fn take_over(&mut self, now: Instant) {
+        (self.is_wanted, self.is_new) = (false, false);
+        if !std::mem::take(&mut self.is_given) {
+            return;
+        }
         let has_ended = self.end != End::Running;
         if let Some(terminal) = &mut self.terminal {
             terminal.take_over(has_ended, now);

@@ -10,10 +10,27 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 
+/// A packet that was taken.
+#[derive(Debug)]
+pub(super) struct Received {
+    /// Bytes of it; 0 is the end.
+    pub(super) length: usize,
+    pub(super) descriptor: Option<OwnedFd>,
+    /// A descriptor came with it that this process has no room for.
+    pub(super) is_descriptor_lost: bool,
+}
+
+/// Whether the system is short of what a packet takes just now: nothing was sent or taken, the other end is there, and no readiness
+/// tells when to try again. `ETOOMANYREFS` is of this user's descriptors in all sockets.
+pub(super) fn is_short(error: &io::Error) -> bool {
+    let short = [libc::ENOBUFS, libc::ENOMEM, libc::ETOOMANYREFS];
+    error.raw_os_error().is_some_and(|code| short.contains(&code))
+}
+
 /// Sends one packet, without waiting.
 ///
 /// # Errors
-/// `WouldBlock` where the other end has not read enough; then nothing was sent.
+/// `WouldBlock` where the other end has not read enough; then nothing was sent. See also [`is_short`].
 pub(super) fn send(socket: impl AsFd, bytes: &[u8], descriptor: Option<BorrowedFd<'_>>) -> io::Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = SendAncillaryBuffer::new(&mut space);
@@ -33,11 +50,12 @@ pub(super) fn send(socket: impl AsFd, bytes: &[u8], descriptor: Option<BorrowedF
     }
 }
 
-/// Takes one packet, without waiting: its length in `buffer`, and the descriptor that came with it. A length of 0 is the end.
+/// Takes one packet into `buffer`, without waiting.
 ///
 /// # Errors
-/// `WouldBlock` where there is none now, `InvalidData` where it was longer than `buffer` or brought more than one descriptor.
-pub(super) fn receive(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<(usize, Option<OwnedFd>)> {
+/// `WouldBlock` where there is none now, `InvalidData` where it was longer than `buffer` or brought more than one descriptor. See
+/// also [`is_short`].
+pub(super) fn receive(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<Received> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
@@ -58,14 +76,17 @@ pub(super) fn receive(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<(usize
     let descriptor = descriptors.by_ref().flatten().next();
     // What is left is closed here; whether there was any more has to be known, so it is counted.
     let surplus = descriptors.flatten().count();
-    if surplus > 0
-        || received
-            .flags
-            .intersects(ReturnFlags::TRUNC | ReturnFlags::CTRUNC)
-    {
+    // At the limit of open descriptors the kernel takes the packet all the same, and leaves out the descriptor.
+    let is_cut = received.flags.contains(ReturnFlags::CTRUNC);
+    let is_descriptor_lost = is_cut && descriptor.is_none();
+    if surplus > 0 || (is_cut && !is_descriptor_lost) || received.flags.contains(ReturnFlags::TRUNC) {
         return Err(io::ErrorKind::InvalidData.into());
     }
-    Ok((received.bytes, descriptor))
+    Ok(Received {
+        length: received.bytes,
+        descriptor,
+        is_descriptor_lost,
+    })
 }
 
 #[cfg(test)]

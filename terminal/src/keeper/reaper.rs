@@ -14,8 +14,9 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group, setpgid};
 
 use super::message::{End, Fields, Malformed, Packet, Step};
+use super::packet::{self, Received};
+use super::plan;
 use super::system::{self, Forked};
-use super::{packet, plan};
 use crate::process::{children, take_ended};
 use crate::spawn::{close_on_exec, default_signals};
 
@@ -254,8 +255,8 @@ impl Session {
     fn heed(&self) -> bool {
         let mut word = [0; 8];
         match packet::receive(&self.link, &mut word) {
-            Ok((0, _)) => false,
-            Ok((1, _)) => {
+            Ok(Received { length: 0, .. }) => false,
+            Ok(Received { length: 1, .. }) => {
                 if let Some(signal) =
                     Signal::from_named_raw(i32::from(word[0])).filter(|_| !self.leader_is_gone)
                 {
@@ -265,10 +266,8 @@ impl Session {
                 true
             }
             Ok(_) => true,
-            Err(error) => matches!(
-                error.kind(),
-                io::ErrorKind::WouldBlock | io::ErrorKind::InvalidData
-            ),
+            // Nothing else is its end.
+            Err(error) => error.kind() != io::ErrorKind::ConnectionReset,
         }
     }
 }
@@ -304,7 +303,12 @@ fn wait_a_moment() {
 }
 
 fn tell(link: impl AsFd, news: News) -> io::Result<()> {
-    packet::send(link, news.encode().bytes(), None)
+    loop {
+        match packet::send(&link, news.encode().bytes(), None) {
+            Err(error) if packet::is_short(&error) => wait_a_moment(),
+            told => return told,
+        }
+    }
 }
 
 #[cfg(test)]

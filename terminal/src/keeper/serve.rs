@@ -12,9 +12,10 @@ use rustix::process::{Signal, getpid, kill_process};
 use super::cgroup::Cgroups;
 use super::daemon::Daemon;
 use super::kept::{Kept, Phase, Terminal};
-use super::message::{End, Refusal, Reply, Versions};
+use super::message::{End, Refusal, Reply, Step, Versions};
+use super::packet::{self, Received};
 use super::reaper::News;
-use super::{packet, system};
+use super::system;
 use crate::process::{Member, PeerProcess, children, take_ended};
 
 /// The keeper.
@@ -56,7 +57,12 @@ impl Service {
             self.take_children(now);
             self.take_news(&ready.links, now);
             self.read(&ready.terminals, now);
-            if ready.daemon {
+            let is_retried = self
+                .daemon
+                .as_ref()
+                .and_then(Daemon::retry_at)
+                .is_some_and(|at| at <= now);
+            if ready.daemon || is_retried {
                 self.serve(now);
             }
             if ready.listener && self.daemon.is_none() {
@@ -82,11 +88,6 @@ impl Service {
             && self.retires_at <= Instant::now()
     }
 
-    /// Whether the terminals are read here.
-    fn is_alone(&self) -> bool {
-        self.daemon.as_ref().is_none_or(|daemon| !daemon.is_greeted())
-    }
-
     fn wait(&self) -> io::Result<Ready> {
         let mut fds = Vec::with_capacity(3 + 2 * self.kept.len());
         fds.push(PollFd::new(&self.ended, PollFlags::IN));
@@ -102,12 +103,15 @@ impl Service {
             fds.push(PollFd::new(link, PollFlags::IN));
             ready.links.push(at);
         }
-        if self.is_alone() {
-            for (at, kept) in self.kept.iter().enumerate() {
-                if let Some(terminal) = kept.terminal.as_ref().filter(|terminal| terminal.is_read()) {
-                    fds.push(PollFd::new(&terminal.master, PollFlags::IN));
-                    ready.terminals.push(at);
-                }
+        for (at, kept) in self
+            .kept
+            .iter()
+            .enumerate()
+            .filter(|(_, kept)| kept.is_read_here())
+        {
+            if let Some(terminal) = kept.terminal.as_ref().filter(|terminal| terminal.is_read()) {
+                fds.push(PollFd::new(&terminal.master, PollFlags::IN));
+                ready.terminals.push(at);
             }
         }
         let timeout = self
@@ -129,16 +133,15 @@ impl Service {
 
     /// When something is to be done though nothing happens.
     fn wakes_at(&self) -> Option<Instant> {
-        let terminals = self.kept.iter().filter_map(|kept| kept.terminal.as_ref());
+        let read_here = self.kept.iter().filter(|kept| kept.is_read_here());
+        let terminals = read_here.filter_map(|kept| kept.terminal.as_ref());
         let terminals = terminals.filter_map(Terminal::wakes_at);
         let hello = self.daemon.as_ref().and_then(Daemon::hello_until);
+        let retry = self.daemon.as_ref().and_then(Daemon::retry_at);
         let orphans = self.has_orphans.then(|| Instant::now() + LOOK_AGAIN);
         let retirement = (self.kept.is_empty() && self.daemon.is_none()).then_some(self.retires_at);
-        let others = hello.into_iter().chain(orphans).chain(retirement).min();
-        match self.is_alone() {
-            true => terminals.chain(others).min(),
-            false => others,
-        }
+        let others = hello.into_iter().chain(retry).chain(orphans).chain(retirement);
+        terminals.chain(others).min()
     }
 
     fn accept(&mut self, now: Instant) {
@@ -150,7 +153,7 @@ impl Service {
             Some(why) => {
                 // What it has sent already is read, as its answer would be discarded with a socket that was not read.
                 rustix::net::shutdown(&socket, rustix::net::Shutdown::Read).ok();
-                while packet::receive(&socket, &mut [0; 64]).is_ok_and(|(length, _)| length > 0) {}
+                while packet::receive(&socket, &mut [0; 64]).is_ok_and(|received| received.length > 0) {}
                 packet::send(&socket, Reply::Refused(why).encode().bytes(), None).ok();
             }
         }
@@ -176,12 +179,14 @@ impl Service {
             while let Some(link) = &self.kept[at].reaper.link {
                 let mut buffer = [0; 64];
                 match packet::receive(link, &mut buffer) {
-                    Ok((0, _)) => self.lost_link(at, now),
-                    Ok((length, _)) => match News::decode(&buffer[..length]) {
+                    Ok(Received { length: 0, .. }) => self.lost_link(at, now),
+                    Ok(Received { length, .. }) => match News::decode(&buffer[..length]) {
                         Ok(news) => self.heard(at, news, now),
                         Err(_) => self.lost_link(at, now),
                     },
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock || packet::is_short(&error) => {
+                        break;
+                    }
                     Err(_) => self.lost_link(at, now),
                 }
             }
@@ -199,7 +204,7 @@ impl Service {
                 kept.phase = Phase::Failed;
                 if kept.is_wanted {
                     let id = kept.id;
-                    self.say(Reply::NotStarted { id, step, errno }, None);
+                    self.not_started(id, step, errno);
                 }
             }
             News::Ended(end) => self.ended(at, end, now),
@@ -214,14 +219,7 @@ impl Service {
                 kept.phase = Phase::Failed;
                 let (id, is_wanted) = (kept.id, kept.is_wanted);
                 if is_wanted {
-                    self.say(
-                        Reply::NotStarted {
-                            id,
-                            step: super::message::Step::Process,
-                            errno: libc::ECHILD,
-                        },
-                        None,
-                    );
+                    self.not_started(id, Step::Process, libc::ECHILD);
                 }
             }
             Phase::Started if kept.end == End::Running => {
@@ -235,8 +233,10 @@ impl Service {
     }
 
     fn ended(&mut self, at: usize, end: End, now: Instant) {
-        let id = self.kept[at].id;
-        if self.kept[at].ended(end, now) && !self.is_alone() {
+        let kept = &mut self.kept[at];
+        let id = kept.id;
+        // Who is given it later is told with it.
+        if kept.ended(end, now) && kept.is_given {
             self.say(Reply::Ended { id, end }, None);
         }
     }
@@ -275,17 +275,22 @@ impl Service {
 
     fn read(&mut self, terminals: &[usize], now: Instant) {
         for &at in terminals {
-            if let Some(terminal) = &mut self.kept[at].terminal {
+            let kept = &mut self.kept[at];
+            // It may have been given away since it was waited for.
+            if let Some(terminal) = kept
+                .terminal
+                .as_mut()
+                .filter(|_| !kept.is_given && !kept.is_wanted)
+            {
                 terminal.read(now);
             }
         }
     }
 
     fn keep_time(&mut self, now: Instant) {
-        if self.is_alone() {
-            let terminals = self.kept.iter_mut().filter_map(|kept| kept.terminal.as_mut());
-            terminals.for_each(|terminal| terminal.wake(now));
-        }
+        let read_here = self.kept.iter_mut().filter(|kept| kept.is_read_here());
+        let terminals = read_here.filter_map(|kept| kept.terminal.as_mut());
+        terminals.for_each(|terminal| terminal.wake(now));
         if self
             .daemon
             .as_ref()
@@ -298,14 +303,9 @@ impl Service {
 
     /// The daemon is gone: its terminals are read here from now on.
     pub(super) fn hang_up(&mut self, now: Instant) {
-        let was_greeted = self.daemon.take().is_some_and(|daemon| daemon.is_greeted());
+        self.daemon = None;
         self.retires_at = now;
-        for kept in &mut self.kept {
-            kept.is_wanted = false;
-            if was_greeted {
-                kept.take_over(now);
-            }
-        }
+        self.kept.iter_mut().for_each(|kept| kept.take_over(now));
     }
 }
 

@@ -1,25 +1,72 @@
 //! What the keeper says, and who waits for it.
 
 use std::collections::HashMap;
+use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use rustix::process::Pid;
+use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
 
-use super::{Listed, Shared, receive};
+use super::{Held, Listed, Piece, Shared, receive, send};
 use crate::id::SessionId;
-use crate::keeper::message::{End, Reply, Step};
-use crate::process::{Exit, Member};
+use crate::journal::Journal;
+use crate::keeper::message::{End, Reply, Request, Step};
+use crate::process::{Exit, Member, Tree};
 
-/// Everything of a session that the keeper hands over.
+/// Everything of a session that the keeper hands over. Dropped without having been [claimed](Self::claim), a session that was
+/// started for whoever waited is ended and forgotten: nobody would know of it.
 #[derive(Debug)]
 pub(super) struct Parts {
-    pub(super) reaper: Member,
-    pub(super) cgroup: Option<OwnedFd>,
-    pub(super) journal: OwnedFd,
-    pub(super) master: OwnedFd,
-    pub(super) leader: u32,
-    pub(super) end: watch::Receiver<Option<Exit>>,
+    id: SessionId,
+    tree: Option<Tree>,
+    /// None where this process had no room for the descriptor.
+    journal: Option<OwnedFd>,
+    /// The same.
+    master: Option<OwnedFd>,
+    end: watch::Receiver<Option<Exit>>,
+    is_new: bool,
+    shared: Weak<Shared>,
+}
+
+impl Parts {
+    /// Takes the session over.
+    ///
+    /// # Errors
+    /// Where a descriptor of it was lost, or its journal is not whole.
+    pub(super) fn claim(mut self) -> io::Result<Held> {
+        let (Some(journal), Some(master)) = (self.journal.take(), self.master.take()) else {
+            return Err(io::Error::from_raw_os_error(libc::EMFILE));
+        };
+        let journal = Journal::open(journal)?;
+        Ok(Held {
+            id: self.id,
+            master,
+            journal,
+            tree: self.tree.take().expect("only this takes it, once"),
+            end: self.end.clone(),
+        })
+    }
+}
+
+impl Drop for Parts {
+    fn drop(&mut self) {
+        let (Some(tree), Ok(runtime)) = (self.tree.take(), Handle::try_current()) else {
+            return;
+        };
+        if !self.is_new {
+            return;
+        }
+        tracing::warn!(session = %self.id, "nobody took over a session that was started: it is ended");
+        let (id, shared) = (self.id, self.shared.clone());
+        runtime.spawn(async move {
+            tree.kill().await;
+            if let Some(shared) = shared.upgrade() {
+                send(&shared.socket, Request::Forget(id), None).await.ok();
+            }
+        });
+    }
 }
 
 /// Why it does not.
@@ -51,16 +98,23 @@ struct Arriving {
     reaper: Option<Member>,
     cgroup: Option<OwnedFd>,
     journal: Option<OwnedFd>,
+    /// A piece came for which this process had no room.
+    is_torn: bool,
+    /// Nobody knows of it but who waits.
+    is_new: bool,
     answer: oneshot::Sender<Result<Parts, Failure>>,
 }
 
 impl State {
-    pub(super) fn wait_for(&self, id: SessionId) -> oneshot::Receiver<Result<Parts, Failure>> {
+    /// `is_new` of one that is yet to be started.
+    pub(super) fn wait_for(&self, id: SessionId, is_new: bool) -> oneshot::Receiver<Result<Parts, Failure>> {
         let (answer, receiver) = oneshot::channel();
         let arriving = Arriving {
             reaper: None,
             cgroup: None,
             journal: None,
+            is_torn: false,
+            is_new,
             answer,
         };
         let mut waiting = self.lock();
@@ -68,6 +122,14 @@ impl State {
             waiting.sessions.insert(id, arriving);
         }
         receiver
+    }
+
+    /// Waits no more for a session that was to be adopted. One that was introduced and does not come has not begun yet, and so
+    /// long: whoever started it is gone. It is ended when it comes.
+    pub(super) fn give_up(&self, id: SessionId) {
+        if let Some(arriving) = self.lock().sessions.get_mut(&id) {
+            arriving.is_new = arriving.journal.is_some();
+        }
     }
 
     pub(super) fn wait_for_list(&self) -> oneshot::Receiver<Vec<Listed>> {
@@ -104,10 +166,16 @@ impl State {
 pub(super) async fn listen(shared: Arc<Shared>) {
     loop {
         match receive(&shared.socket).await {
-            Ok(Some((reply, descriptor))) => shared.state.lock().take(reply, descriptor),
+            Ok(Some((reply, piece))) => {
+                // Dropped after the lock.
+                let _unclaimed = shared.state.lock().take(&shared, reply, piece);
+            }
             Ok(None) => break,
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                tracing::error!(%error, "the keeper said what is not understood");
+            }
             Err(error) => {
-                tracing::error!(%error, "the keeper cannot be understood");
+                tracing::error!(%error, "the keeper cannot be listened to");
                 break;
             }
         }
@@ -125,15 +193,23 @@ pub(super) async fn listen(shared: Arc<Shared>) {
 }
 
 impl Waiting {
-    fn take(&mut self, reply: Reply, descriptor: Option<OwnedFd>) {
+    /// Returns what came for somebody who does not wait any more.
+    fn take(&mut self, shared: &Arc<Shared>, reply: Reply, piece: Piece) -> Option<Result<Parts, Failure>> {
+        let Piece { descriptor, is_lost } = piece;
         match reply {
             Reply::Reaper { id, reaper } => {
                 self.knows(id, reaper);
                 self.arrives(id, |arriving| arriving.reaper = Some(reaper));
             }
-            Reply::Cgroup(id) => self.arrives(id, |arriving| arriving.cgroup = descriptor),
-            Reply::Journal(id) => self.arrives(id, |arriving| arriving.journal = descriptor),
-            Reply::Held { id, leader, end } => self.held(id, leader, end, descriptor),
+            Reply::Cgroup(id) => self.arrives(id, |arriving| {
+                arriving.cgroup = descriptor;
+                arriving.is_torn |= is_lost;
+            }),
+            Reply::Journal(id) => self.arrives(id, |arriving| {
+                arriving.journal = descriptor;
+                arriving.is_torn |= is_lost;
+            }),
+            Reply::Held { id, leader, end } => return self.held(shared, id, leader, end, descriptor),
             Reply::NotStarted { id, step, errno } => self.failed(id, Some(step), errno),
             Reply::Listed {
                 id,
@@ -179,6 +255,7 @@ impl Waiting {
                 tracing::warn!(?reply, "the keeper said what nobody asked for");
             }
         }
+        None
     }
 
     fn knows(&mut self, id: SessionId, reaper: Member) {
@@ -195,13 +272,19 @@ impl Waiting {
         }
     }
 
-    fn held(&mut self, id: SessionId, leader: u32, end: End, master: Option<OwnedFd>) {
-        let Some(arriving) = self.sessions.remove(&id) else {
-            return;
-        };
-        let (Some(reaper), Some(journal), Some(master)) = (arriving.reaper, arriving.journal, master) else {
-            tracing::error!(session = %id, "the keeper left out a piece of a session");
-            return;
+    fn held(
+        &mut self,
+        shared: &Arc<Shared>,
+        id: SessionId,
+        leader: u32,
+        end: End,
+        master: Option<OwnedFd>,
+    ) -> Option<Result<Parts, Failure>> {
+        let arriving = self.sessions.remove(&id)?;
+        let leader = i32::try_from(leader).ok().and_then(Pid::from_raw);
+        let (Some(reaper), Some(leader)) = (arriving.reaper, leader) else {
+            tracing::error!(session = %id, "the keeper left out who runs a session");
+            return None;
         };
         let (sender, receiver) = watch::channel(None);
         match end {
@@ -209,17 +292,17 @@ impl Waiting {
             End::Exited(exit) => drop(sender.send_replace(Some(exit))),
             End::Unknown => drop(sender),
         }
+        let tree = Tree::new(reaper, leader, arriving.cgroup, shared.signal_group(id));
         let parts = Parts {
-            reaper,
-            cgroup: arriving.cgroup,
-            journal,
+            id,
+            tree: Some(tree),
+            journal: arriving.journal.filter(|_| !arriving.is_torn),
             master,
-            leader,
             end: receiver,
+            is_new: arriving.is_new,
+            shared: Arc::downgrade(shared),
         };
-        if arriving.answer.send(Ok(parts)).is_err() {
-            tracing::warn!(session = %id, "nobody waited for a session any more");
-        }
+        arriving.answer.send(Ok(parts)).err()
     }
 
     fn failed(&mut self, id: SessionId, step: Option<Step>, errno: i32) {

@@ -1,5 +1,9 @@
 //! Daemons come and go; programs, their output and their ends stay.
 
+use std::time::Duration;
+
+use rustix::process::{Resource, Rlimit, prlimit};
+
 use super::{Listing, TestKeeper, exit, id, is_unknown, listed, output, shell, soon, until};
 use crate::keeper::{Keeper, KeeperError};
 use crate::session::Options;
@@ -146,4 +150,70 @@ async fn a_keeper_of_another_build_is_driven_in_the_version_that_both_speak() {
     let held = soon(keeper.spawn(shell("exit 4"), id(1), 0)).await.unwrap();
     assert_eq!(exit(&held).await.unwrap().code, Some(4));
     keeper.forget(id(1)).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_start_that_nobody_waits_for_any_more_leaves_nothing() {
+    let keeper = TestKeeper::start().await;
+    let mut taken = Vec::new();
+    for number in 1..=40_u8 {
+        let spawning = keeper.client().spawn(shell("sleep 999"), id(number), 0);
+        let patience = Duration::from_micros(u64::from(number) * 250);
+        if let Ok(held) = tokio::time::timeout(patience, spawning).await {
+            taken.push((id(number), held.unwrap()));
+        }
+    }
+    soon(async {
+        loop {
+            let listed = keeper.client().list().await.unwrap();
+            if listed.len() == taken.len() {
+                assert!(taken.iter().all(|(id, _)| listed.iter().any(|one| one.id == *id)));
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_a_daemon_does_not_adopt_is_read_on() {
+    let mut keeper = TestKeeper::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let done = folder.path().join("done");
+    let held = keeper
+        .spawn(
+            1,
+            &format!("read line; seq 1 40000; touch {}; read line", done.display()),
+        )
+        .await;
+    keeper.hang_up();
+    keeper.connect().await;
+    assert_eq!(keeper.client().list().await.unwrap().len(), 1);
+    rustix::io::write(&held.master, b"\n").unwrap();
+    until("the program has written all", || done.exists()).await;
+    let held = soon(keeper.client().adopt(id(1))).await.unwrap();
+    // The last bytes may still be in the terminal.
+    assert!(output(&held).len() > 200_000);
+}
+
+#[tokio::test]
+async fn a_keeper_that_has_no_descriptor_left_refuses_that_session_alone() {
+    let keeper = TestKeeper::start().await;
+    let held = keeper.spawn(1, "read line; exit 5").await;
+    let maximum = rustix::process::getrlimit(Resource::Nofile).maximum;
+    let scarce = Rlimit {
+        current: Some(9),
+        maximum,
+    };
+    // Its standard three, listener, child events, daemon, and three of the session.
+    let former = prlimit(Some(keeper.process), Resource::Nofile, scarce).unwrap();
+    let refused = soon(keeper.client().spawn(shell("sleep 999"), id(2), 0)).await;
+    assert!(refused.is_err(), "{refused:?}");
+    prlimit(Some(keeper.process), Resource::Nofile, former).unwrap();
+    assert_eq!(keeper.client().list().await.unwrap().len(), 1);
+    let other = keeper.spawn(3, "exit 6").await;
+    assert_eq!(exit(&other).await.unwrap().code, Some(6));
+    rustix::io::write(&held.master, b"\n").unwrap();
+    assert_eq!(exit(&held).await.unwrap().code, Some(5));
 }
