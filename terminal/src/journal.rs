@@ -292,6 +292,11 @@ impl Journal {
         header::store_applied(&self.map, client, sequence, now_ms);
     }
 
+    /// Remembers a client for longer: what was applied for it stays, which is nothing where it was not known.
+    pub(crate) fn touch_applied(&self, client: [u8; 16], now_ms: u64) {
+        header::touch_applied(&self.map, client, now_ms);
+    }
+
     fn over(map: Map) -> io::Result<Self> {
         let capacity = header::check(&map)?;
         let (began, began_monotonic_ms) = header::began(&map);

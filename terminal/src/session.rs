@@ -366,6 +366,8 @@ pub(crate) struct Shared {
     replies: Mutex<Vec<u8>>,
     /// Wakes who writes to the terminal: an answer, an interrupt or a discard came.
     replied: Notify,
+    /// Held from before progress of numbered input is stored until it is true; taken before `journal`.
+    typing: Mutex<()>,
     /// Input that goes ahead of all other.
     interrupts: Mutex<Vec<writer::Chunk>>,
     brackets: Mutex<Brackets>,
@@ -422,6 +424,7 @@ impl Shared {
             input,
             replies: Mutex::default(),
             replied: Notify::new(),
+            typing: Mutex::default(),
             interrupts: Mutex::default(),
             brackets: Mutex::default(),
             signals: Mutex::default(),

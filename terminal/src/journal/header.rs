@@ -85,16 +85,23 @@ pub(super) fn store_answered(map: &Map, offset: Offset) {
 
 /// The last sequence applied for a client, if it is remembered.
 pub(super) fn applied(map: &Map, client: [u8; 16]) -> Option<u64> {
-    let slot = (0..SLOTS).find(|&slot| used(map, slot) != 0 && slot_client(map, slot) == client)?;
+    let slot = slot_of(map, client)?;
     Some(map.load(place(slot) + SLOT_SEQUENCE))
+}
+
+/// Remembers a client's last sequence for longer, which is 0 where none was.
+pub(super) fn touch_applied(map: &Map, client: [u8; 16], now_ms: u64) {
+    match slot_of(map, client) {
+        Some(slot) => map.store(place(slot) + SLOT_USED, now_ms.saturating_add(1)),
+        None => store_applied(map, client, 0, now_ms),
+    }
 }
 
 /// Remembers the last sequence applied for a client; where there is no place, the one longest unused is forgotten.
 pub(super) fn store_applied(map: &Map, client: [u8; 16], sequence: u64, now_ms: u64) {
     // Zero says that a slot is empty.
     let now = now_ms.saturating_add(1);
-    let known = (0..SLOTS).find(|&slot| used(map, slot) != 0 && slot_client(map, slot) == client);
-    if let Some(slot) = known {
+    if let Some(slot) = slot_of(map, client) {
         map.store(place(slot) + SLOT_SEQUENCE, sequence);
         map.store(place(slot) + SLOT_USED, now);
         return;
@@ -109,6 +116,10 @@ pub(super) fn store_applied(map: &Map, client: [u8; 16], sequence: u64, now_ms: 
     map.store(place(slot) + SLOT_CLIENT + 8, high);
     map.store(place(slot) + SLOT_SEQUENCE, sequence);
     map.store(place(slot) + SLOT_USED, now);
+}
+
+fn slot_of(map: &Map, client: [u8; 16]) -> Option<usize> {
+    (0..SLOTS).find(|&slot| used(map, slot) != 0 && slot_client(map, slot) == client)
 }
 
 fn place(slot: usize) -> usize {

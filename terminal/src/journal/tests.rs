@@ -153,6 +153,22 @@ fn what_was_answered_and_applied_is_known_to_who_opens_it() {
 }
 
 #[test]
+fn asking_for_a_client_changes_nothing_of_what_was_applied() {
+    let journal = journal(4_096);
+    journal.touch_applied([1; 16], 1);
+    assert_eq!(journal.applied([1; 16]), Some(0));
+    journal.set_applied([1; 16], 7, 2);
+    for client in 2..65_u8 {
+        journal.set_applied([client; 16], 1, 3);
+    }
+    journal.touch_applied([1; 16], 4);
+    journal.touch_applied([65; 16], 5);
+    assert_eq!(journal.applied([1; 16]), Some(7));
+    assert_eq!(journal.applied([2; 16]), None, "the one longest unused went");
+    assert_eq!(journal.applied([65; 16]), Some(0));
+}
+
+#[test]
 fn memory_that_could_shrink_is_refused() {
     let descriptor = memfd_create("test", MemfdFlags::ALLOW_SEALING).unwrap();
     ftruncate(&descriptor, 1 << 20).unwrap();

@@ -180,15 +180,18 @@ impl Session {
     /// that is not known: the client is new, or was forgotten. From now on it is known.
     #[must_use]
     pub fn input_applied(&self, client: ClientKey) -> Option<u64> {
-        let known = self.shared.applied(client);
-        self.remember_input(client);
+        // What stands there while a write runs may be taken back.
+        let _still = lock(&self.shared.typing);
+        let journal = self.shared.journal();
+        let known = journal.applied(client);
+        journal.touch_applied(client, journal.time_ms());
         known.map(|progress| Progress(progress).messages())
     }
 
     /// Keeps what is known of a client's input, for 10 min at least.
     pub fn remember_input(&self, client: ClientKey) {
-        let known = self.shared.applied(client).unwrap_or_default();
-        self.shared.set_applied(client, known);
+        let journal = self.shared.journal();
+        journal.touch_applied(client, journal.time_ms());
     }
 }
 

@@ -92,6 +92,7 @@ fn write_once(shared: &Shared, master: &OwnedFd, chunk: &mut Chunk) -> io::Resul
         applied(chunk);
         return Ok(());
     };
+    let _typing = lock(&shared.typing);
     let before = Progress(shared.applied(client).unwrap_or_default());
     chunk.taken = chunk.taken.max(place.taken(length, before));
     if chunk.taken < length {
