@@ -1,11 +1,12 @@
 //! Pseudo-terminals.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use rustix::fs::OFlags;
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
-use rustix::termios::{InputModes, OptionalActions, Winsize, tcgetattr, tcsetattr, tcsetwinsize};
+use rustix::termios::{InputModes, LocalModes, OptionalActions, QueueSelector, Winsize};
+use rustix::termios::{tcflush, tcgetattr, tcsetattr, tcsetwinsize};
 
 use crate::size::Size;
 
@@ -37,4 +38,30 @@ pub(crate) fn resize(master: impl AsFd, size: Size) -> io::Result<()> {
         ws_ypixel: 0,
     };
     Ok(tcsetwinsize(master, size)?)
+}
+
+/// Does what the terminal does when an interrupt character reaches it (termios(3), ISIG), which one that is full of
+/// unread input cannot: drops what was typed before, unless NOFLSH is set, and sends SIGINT to its foreground processes.
+///
+/// # Errors
+/// `WouldBlock` where the terminal makes no signals now.
+pub(crate) fn interrupt(master: &OwnedFd) -> io::Result<()> {
+    let modes = tcgetattr(master)?.local_modes;
+    if !modes.contains(LocalModes::ISIG) {
+        return Err(io::ErrorKind::WouldBlock.into());
+    }
+    if !modes.contains(LocalModes::NOFLSH) {
+        tcflush(master, QueueSelector::OFlush)?;
+    }
+    signal(master)
+}
+
+#[expect(unsafe_code, reason = "rustix has no TIOCSIG")]
+fn signal(master: &OwnedFd) -> io::Result<()> {
+    // SAFETY: the descriptor is open, and TIOCSIG takes a number, no pointer (ioctl_tty(2)).
+    let result = unsafe { libc::ioctl(master.as_raw_fd(), libc::TIOCSIG, libc::SIGINT) };
+    if result < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
 }

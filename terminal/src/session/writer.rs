@@ -6,6 +6,7 @@
 //! write would have taken, and never types anything twice.
 
 use std::io;
+use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -38,6 +39,8 @@ pub struct Input {
     pub sequence: u64,
     /// What is typed.
     pub bytes: Vec<u8>,
+    /// The first of the bytes that is to be queued.
+    from: usize,
     generation: u64,
 }
 
@@ -70,7 +73,8 @@ impl Writer {
 
     /// Takes numbered input in. What it leaves to be queued by [`queue`](Self::queue), in order, comes back; where the
     /// terminal makes a signal of one of its bytes (VINTR with ISIG, termios(3)), all that this writer typed before
-    /// and the terminal did not take is dropped, and that byte goes ahead of everything else.
+    /// and the terminal did not take is dropped, and that byte goes ahead of everything else; where the terminal is full
+    /// of what nobody reads, the signal is sent without it.
     ///
     /// # Errors
     /// When the number or the length cannot be.
@@ -78,23 +82,28 @@ impl Writer {
         if !(1..=progress::MAX_SEQUENCE).contains(&sequence) || bytes.len() > progress::MAX_LENGTH {
             return Err(InputError::Malformed);
         }
-        if let Some(from) = self.interrupt_in(&bytes) {
+        let mut from = 0;
+        if let Some(interrupt) = self.interrupt_in(&bytes) {
             self.discard();
+            from = interrupt.end;
             let place = Place {
                 sequence,
-                from,
+                from: interrupt.start,
                 length: bytes.len(),
             };
             let generation = self.state.generation.load(Ordering::Acquire);
-            let chunk = self.chunk(&bytes[from..], generation, Some(place));
-            lock(&self.shared.interrupts).push(chunk);
-            self.shared.replied.notify_one();
-            return Ok(None);
+            let mut chunk = self.chunk(&bytes[interrupt], generation, Some(place));
+            chunk.is_interrupt = true;
+            deliver::interrupt(&self.shared, chunk);
+            if from == bytes.len() {
+                return Ok(None);
+            }
         }
         let generation = self.state.generation.load(Ordering::Acquire);
         Ok(Some(Input {
             sequence,
             bytes,
+            from,
             generation,
         }))
     }
@@ -107,9 +116,10 @@ impl Writer {
         let Input {
             sequence,
             bytes,
+            from,
             generation,
         } = input;
-        let mut from = 0;
+        let mut from = *from;
         loop {
             if self.state.generation.load(Ordering::Acquire) != *generation {
                 return Ok(());
@@ -140,8 +150,8 @@ impl Writer {
         self.state.applied.subscribe()
     }
 
-    /// Where the first byte is of which the terminal would make SIGINT.
-    fn interrupt_in(&self, bytes: &[u8]) -> Option<usize> {
+    /// Where the first bytes are of which the terminal would make SIGINT.
+    fn interrupt_in(&self, bytes: &[u8]) -> Option<Range<usize>> {
         let control = lock(&self.shared.control);
         let modes = tcgetattr(control.as_ref()?.get_ref()).ok()?;
         let interrupt = modes.special_codes[SpecialCodeIndex::VINTR];
@@ -149,7 +159,9 @@ impl Writer {
         if interrupt == 0 || !modes.local_modes.contains(LocalModes::ISIG) {
             return None;
         }
-        bytes.iter().position(|byte| *byte == interrupt)
+        let start = bytes.iter().position(|byte| *byte == interrupt)?;
+        let rest = bytes[start..].iter().take(MAX_INTERRUPT);
+        Some(start..start + rest.take_while(|byte| **byte == interrupt).count())
     }
 
     fn chunk(&self, bytes: &[u8], generation: u64, place: Option<Place>) -> Chunk {
@@ -159,6 +171,7 @@ impl Writer {
             bytes: bytes.into(),
             taken: 0,
             place,
+            is_interrupt: false,
         }
     }
 
@@ -238,6 +251,8 @@ pub(super) struct Chunk {
     taken: usize,
     /// Where it stands in numbered input.
     place: Option<Place>,
+    /// Whether the terminal makes a signal of its bytes.
+    is_interrupt: bool,
 }
 
 impl Chunk {
@@ -257,6 +272,8 @@ struct State {
 
 /// Input bytes in one write: what a terminal takes at once.
 const MAX_CHUNK: usize = 4 * 1024;
+/// Interrupts in a row that go ahead together.
+const MAX_INTERRUPT: usize = 16;
 /// Between two tries at a full terminal whose readiness says nothing any more.
 const RETRY: Duration = Duration::from_millis(50);
 /// Chunks that wait at most, for all writers together.

@@ -150,6 +150,36 @@ async fn an_interrupt_reaches_a_program_that_does_not_read_what_others_type() {
 }
 
 #[tokio::test]
+async fn an_interrupt_reaches_a_program_whose_terminal_is_full() {
+    let script = "stty raw -echo isig; trap 'stty -isig; printf INT; exec cat >/dev/null' INT; printf ready; while :; do sleep 0.02; done";
+    let session = run(script).await;
+    read_until(&mut session.attach(Mode::Lossless, Start::Screen), "ready").await;
+    let (one, other) = (
+        session.writer_of(Arc::new(Right::default()), [7; 16]),
+        session.writer_of(Arc::new(Right::default()), [8; 16]),
+    );
+    types(&other, 1, &[b'x'; 100_000]).await;
+    types(&one, 1, b"\x03rest").await;
+    read_until(&mut session.attach(Mode::Lossless, Start::Screen), "INT").await;
+    soon(one.applied().wait_for(|applied| *applied == 1))
+        .await
+        .unwrap();
+    session.stop().await;
+}
+
+#[tokio::test]
+async fn an_interrupt_reaches_a_program_that_reads_no_answers() {
+    let script = "stty raw -echo isig; trap 'stty -isig; printf INT; exec cat >/dev/null' INT; yes \"$(printf '\\033[6n')\" | head -n 30000; printf ready; while :; do sleep 0.02; done";
+    let session = run(script).await;
+    read_until(&mut session.attach(Mode::Lossless, Start::Screen), "ready").await;
+    let writer = session.writer_of(Arc::new(Right::default()), [7; 16]);
+    soon(session.drawn()).await;
+    types(&writer, 1, b"\x03").await;
+    read_until(&mut session.attach(Mode::Lossless, Start::Screen), "INT").await;
+    session.stop().await;
+}
+
+#[tokio::test]
 async fn a_number_that_cannot_be_is_refused() {
     let session = run("read x").await;
     let writer = session.writer_of(Arc::new(Right::default()), [7; 16]);

@@ -1,6 +1,9 @@
 //! The one task that writes to the PTY: answers, interrupts, then input in the order in which it was queued.
 
+use rustix::io::Errno;
+
 use super::{Arc, AsyncFd, Chunk, OwnedFd, Place, Progress, RETRY, Shared, io, lock, mpsc};
+use crate::pty;
 
 /// Writes answers and input to the PTY until it is aborted.
 pub(in crate::session) async fn write(
@@ -13,6 +16,9 @@ pub(in crate::session) async fn write(
     loop {
         current.append(&mut lock(&shared.interrupts));
         current.retain(|chunk| !chunk.is_discarded());
+        while current.len() > MAX_INTERRUPTS + 1 {
+            current.remove(1);
+        }
         if let Some(chunk) = current.last_mut() {
             if deliver(&shared, &master, chunk).await == Delivery::Done {
                 current.pop();
@@ -21,7 +27,8 @@ pub(in crate::session) async fn write(
         }
         let replies = std::mem::take(&mut *lock(&shared.replies));
         if !replies.is_empty() {
-            answer(&master, &replies).await;
+            let taken = answer(&shared, &master, &replies).await;
+            lock(&shared.replies).splice(..0, replies[taken..].iter().copied());
             continue;
         }
         tokio::select! {
@@ -36,6 +43,18 @@ pub(in crate::session) async fn write(
     }
 }
 
+/// Has an interrupt written before all other input.
+pub(super) fn interrupt(shared: &Shared, chunk: Chunk) {
+    let mut waiting = lock(&shared.interrupts);
+    waiting.retain(|chunk| !chunk.is_discarded());
+    if waiting.len() == MAX_INTERRUPTS {
+        waiting.remove(0);
+    }
+    waiting.push(chunk);
+    drop(waiting);
+    shared.replied.notify_one();
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Delivery {
     /// Written, refused, or given up.
@@ -46,6 +65,15 @@ enum Delivery {
 
 /// Writes what is left of a chunk, each `write(2)` through its gate; gives up when that refuses or the terminal does.
 async fn deliver(shared: &Shared, master: &AsyncFd<OwnedFd>, chunk: &mut Chunk) -> Delivery {
+    if chunk.is_interrupt && chunk.taken == 0 {
+        // Without waiting until a full terminal takes something.
+        let mut result = Ok(());
+        let gate = Arc::clone(&chunk.writer.gate);
+        let passed = gate.pass(&mut || result = write_once(shared, master.get_ref(), chunk));
+        if !passed || result.is_ok() && chunk.taken >= chunk.bytes.len() {
+            return Delivery::Done;
+        }
+    }
     loop {
         let mut ready = tokio::select! {
             biased;
@@ -87,7 +115,7 @@ fn write_once(shared: &Shared, master: &OwnedFd, chunk: &mut Chunk) -> io::Resul
     let known = chunk.place.zip(chunk.writer.client);
     let Some((place, client)) = known else {
         if chunk.taken < length {
-            chunk.taken += rustix::io::write(master, &chunk.bytes[chunk.taken..])?;
+            chunk.taken += type_into(master, chunk)?;
         }
         applied(chunk);
         return Ok(());
@@ -97,12 +125,11 @@ fn write_once(shared: &Shared, master: &OwnedFd, chunk: &mut Chunk) -> io::Resul
     chunk.taken = chunk.taken.max(place.taken(length, before));
     if chunk.taken < length {
         shared.set_applied(client, place.after(length).0);
-        let written = rustix::io::write(master, &chunk.bytes[chunk.taken..]);
-        match written {
+        match type_into(master, chunk) {
             Ok(written) => chunk.taken += written,
             Err(error) => {
                 shared.set_applied(client, before.0);
-                return Err(error.into());
+                return Err(error);
             }
         }
     }
@@ -112,6 +139,14 @@ fn write_once(shared: &Shared, master: &OwnedFd, chunk: &mut Chunk) -> io::Resul
     }
     applied(chunk);
     Ok(())
+}
+
+/// Writes what is left of a chunk once. Where the terminal is full, it is told of an interrupt without its byte.
+fn type_into(master: &OwnedFd, chunk: &Chunk) -> io::Result<usize> {
+    match rustix::io::write(master, &chunk.bytes[chunk.taken..]) {
+        Err(Errno::AGAIN) if chunk.is_interrupt && chunk.taken == 0 => pty::interrupt(master).map(|()| 1),
+        written => Ok(written?),
+    }
 }
 
 /// Tells the writer that a message is with the terminal.
@@ -134,23 +169,37 @@ fn applied(chunk: &Chunk) {
     });
 }
 
-/// Writes the screen's answers to the program's queries.
-async fn answer(master: &AsyncFd<OwnedFd>, answers: &[u8]) {
-    let mut rest = answers;
-    while !rest.is_empty() {
-        let Ok(mut ready) = master.writable().await else {
-            return;
+/// Writes the screen's answers to the program's queries; returns how many of the bytes are done with: all, unless
+/// something else may have to be done first.
+async fn answer(shared: &Shared, master: &AsyncFd<OwnedFd>, answers: &[u8]) -> usize {
+    let mut taken = 0;
+    while taken < answers.len() {
+        let mut ready = tokio::select! {
+            biased;
+            () = shared.replied.notified() => return taken,
+            ready = master.writable() => match ready {
+                Ok(ready) => ready,
+                Err(_) => return answers.len(),
+            },
         };
         let is_closed = ready.ready().is_write_closed();
+        let rest = &answers[taken..];
         match ready.try_io(|master| rustix::io::write(master.get_ref(), rest).map_err(io::Error::from)) {
-            Ok(Ok(written)) => rest = &rest[written..],
+            Ok(Ok(written)) => taken += written,
             Ok(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
             Ok(Err(error)) => {
                 tracing::debug!(%error, "the terminal takes no answers");
-                return;
+                return answers.len();
             }
-            Err(_would_block) if is_closed => tokio::time::sleep(RETRY).await,
+            Err(_would_block) if is_closed => tokio::select! {
+                () = shared.replied.notified() => return taken,
+                () = tokio::time::sleep(RETRY) => {}
+            },
             Err(_would_block) => {}
         }
     }
+    taken
 }
+
+/// Interrupts that wait at most: every writer has one.
+const MAX_INTERRUPTS: usize = 64;
