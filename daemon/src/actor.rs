@@ -20,7 +20,10 @@ pub(crate) fn in_words(principal: &Principal, app: &App) -> String {
     let called = match principal {
         Principal::Owner => Some("a terminal on the daemon's machine".to_owned()),
         Principal::Device { id, .. } => app.access.label_of(*id),
-        Principal::Session(id) => app.sessions.name_of(id).map(|name| format!("a program in session {name}")),
+        Principal::Session(id) => app
+            .sessions
+            .name_of(id)
+            .map(|name| format!("a program in session {name}")),
         Principal::Guest(_) | Principal::Nobody => None,
     };
     called.unwrap_or_else(|| name_of(principal))

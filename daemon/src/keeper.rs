@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use protocol::access::KeeperStatus;
 use terminal::{
     Command, Held, Keeper, KeeperError, KeeperOptions, Options, Origin, PeerProcess, SessionId, SpawnError,
 };
@@ -41,11 +42,14 @@ struct State {
 
 impl KeeperLink {
     /// The way to the keeper of this instance.
-    pub(crate) fn new(paths: &Paths, instance: &str, cgroups: bool) -> Self {
+    pub(crate) fn new(paths: &Paths, instance: &str, cgroups: bool, speak: Option<u16>) -> Self {
         let name = format!("transom-{instance}");
         let mut arguments = vec!["keep".into(), name.clone().into()];
         if !cgroups {
             arguments.push("--no-cgroups".into());
+        }
+        if let Some(newest) = speak {
+            arguments.extend(["--speak".into(), newest.to_string().into()]);
         }
         let options = KeeperOptions {
             socket: paths.keeper(),
@@ -156,6 +160,15 @@ impl KeeperLink {
         {
             tracing::debug!(session = %id, %error, "the keeper did not forget a session");
         }
+    }
+
+    /// The keeper that is connected, for the owner.
+    pub(crate) fn status(&self) -> Option<KeeperStatus> {
+        let keeper = self.state().keeper.clone()?;
+        Some(KeeperStatus {
+            pid: keeper.process_id(),
+            version: keeper.build(),
+        })
     }
 
     /// Tells when a keeper dies. Whoever is told ends what it held, and says [`mourned`](Self::mourned) then.

@@ -35,7 +35,7 @@ use std::{
 };
 
 use pairing::{DeviceId, Permit, ResourceId, View};
-use protocol::{events::Event, sessions::Session};
+use protocol::{access::KeeperStatus, events::Event, sessions::Session};
 use server::{Access, store::Store};
 use terminal::{DescriptorLimit, Size};
 use tokio::{sync::Notify, time::timeout};
@@ -189,6 +189,11 @@ impl Sessions {
             .filter(|record| record.is_running())
             .map(|record| record.name())
             .collect()
+    }
+
+    /// Who holds them, once there is one.
+    pub(crate) fn keeper(&self) -> Option<KeeperStatus> {
+        self.shared.keeper.status()
     }
 
     /// Stops every program, with all that it started, and keeps what they left; for the daemon's own end. The keeper holds

@@ -40,6 +40,8 @@ pub struct UpOptions {
     pub tls: Vec<String>,
     /// Start a keeper that makes no cgroups.
     pub no_cgroups: bool,
+    /// Start a keeper that speaks no newer version of its messages.
+    pub keeper_speaks: Option<u16>,
 }
 
 /// Runs the daemon until it is told to end; `on_ready` is called once, when it serves. Told to restart, it does not return: the
@@ -63,7 +65,7 @@ pub fn up(options: &UpOptions, on_ready: impl FnOnce(&Ready)) -> Result<(), UpEr
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(UpError::io("start its threads"))?;
     let restart = Restart::of_this_process(descriptors);
-    let served = runtime.block_on(run(paths, &config, (restart, options.no_cgroups), on_ready));
+    let served = runtime.block_on(run(paths, &config, (restart, options), on_ready));
     // Tasks of programs that do not end have no say in when the daemon does.
     runtime.shutdown_timeout(Duration::from_millis(100));
     let ended = served?;
@@ -80,7 +82,7 @@ pub fn up(options: &UpOptions, on_ready: impl FnOnce(&Ready)) -> Result<(), UpEr
 async fn run(
     paths: Paths,
     config: &Config,
-    (restart, without_cgroups): (Restart, bool),
+    (restart, options): (Restart, &UpOptions),
     on_ready: impl FnOnce(&Ready),
 ) -> Result<Arc<Run>, UpError> {
     let signals = Signals::catch().map_err(UpError::io("catch signals"))?;
@@ -89,7 +91,12 @@ async fn run(
     let (tls, endpoints) = bind_tls(config, &paths, &identity, &opened.instance).await?;
     let unix = socket::bind(&paths.socket()).await?;
     let events = Events::new(clock::now().0);
-    let keeper = KeeperLink::new(&paths, &opened.instance, !without_cgroups);
+    let keeper = KeeperLink::new(
+        &paths,
+        &opened.instance,
+        !options.no_cgroups,
+        options.keeper_speaks,
+    );
     let held = keeper.adopt_all().await?;
     let sessions = Sessions::new(
         settings(config, &paths, restart.descriptors()),

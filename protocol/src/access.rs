@@ -108,10 +108,21 @@ pub struct Status {
     pub devices: u64,
     /// Live connections, upgraded streams not counted twice.
     pub connections: u64,
+    /// The keeper of the sessions; absent before the first session.
+    pub keeper: Option<KeeperStatus>,
     /// Sessions whose program runs.
     pub sessions_running: u64,
     /// Sessions in all.
     pub sessions: u64,
+}
+
+/// The process that holds the sessions' terminals while daemons come and go.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeeperStatus {
+    /// Its process id.
+    pub pid: u32,
+    /// Its version, which an upgrade of the daemon does not change; absent where it is too old to say.
+    pub version: Option<String>,
 }
 
 /// A device as the owner sees it: the full record.

@@ -39,7 +39,8 @@ use system::Forked;
 
 /// Runs the keeper, to its end: of this process, which must have begun with this and have no other thread. Standard input is the
 /// socket that it serves. `arguments` are those behind `keep`: a name, by which it is known in the list of processes and after which the
-/// directory of the sessions' cgroups is called, and `--no-cgroups` where there shall be none.
+/// directory of the sessions' cgroups is called, `--no-cgroups` where there shall be none, and `--speak VERSION` where it shall
+/// be as one that speaks no newer version of its messages.
 pub fn keep(arguments: impl IntoIterator<Item = OsString>) -> ! {
     keep_as(Versions::OURS, arguments)
 }
@@ -59,7 +60,7 @@ fn keep_as(versions: Versions, arguments: impl IntoIterator<Item = OsString>) ->
 /// Leaves whoever started it; none in the process that was only started for that.
 fn begin(versions: Versions, arguments: impl IntoIterator<Item = OsString>) -> io::Result<Option<Service>> {
     let listener = listener()?;
-    let name = cgroup_name(arguments)?;
+    let Wish { name, versions } = Wish::of(versions, arguments)?;
     // Output of sessions passes through: nobody's to read, nor a core file's.
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     rustix::process::setsid().ok();
@@ -93,14 +94,34 @@ fn listener() -> io::Result<OwnedFd> {
     Ok(listener)
 }
 
-/// The name for the sessions' cgroups; none where there are to be none.
-fn cgroup_name(arguments: impl IntoIterator<Item = OsString>) -> io::Result<Option<String>> {
-    let mut arguments = arguments.into_iter();
-    let name = arguments.next().and_then(|name| name.into_string().ok());
-    match (name, arguments.next(), arguments.next()) {
-        (Some(name), None, None) => Ok(Some(name)),
-        (Some(_), Some(flag), None) if flag == "--no-cgroups" => Ok(None),
-        _ => Err(io::ErrorKind::InvalidInput.into()),
+/// What a keeper is started with.
+struct Wish {
+    /// The name for the sessions' cgroups; none where there are to be none.
+    name: Option<String>,
+    versions: Versions,
+}
+
+impl Wish {
+    fn of(versions: Versions, arguments: impl IntoIterator<Item = OsString>) -> io::Result<Self> {
+        let malformed = || io::Error::from(io::ErrorKind::InvalidInput);
+        let words = arguments.into_iter().map(OsString::into_string);
+        let mut words = words.map(|word| word.map_err(|_| malformed()));
+        let name = words.next().ok_or_else(malformed)??;
+        let mut wish = Self {
+            name: Some(name),
+            versions,
+        };
+        while let Some(flag) = words.next().transpose()? {
+            match flag.as_str() {
+                "--no-cgroups" => wish.name = None,
+                "--speak" => {
+                    let newest = words.next().ok_or_else(malformed)??;
+                    wish.versions.max = newest.parse().map_err(|_| malformed())?;
+                }
+                _ => return Err(malformed()),
+            }
+        }
+        Ok(wish)
     }
 }
 

@@ -63,6 +63,13 @@ fn described(status: &Status, now: Timestamp, width: Option<usize>) -> String {
         "not in this binary: devices find no page"
     };
     lines.push(("web app", app.to_owned()));
+    if let Some(keeper) = &status.keeper {
+        let version = match &keeper.version {
+            Some(version) => format!("version {version}"),
+            None => "of an earlier version".to_owned(),
+        };
+        lines.push(("keeper", format!("process {}, {version}", keeper.pid)));
+    }
     lines.push((
         "sessions",
         format!(

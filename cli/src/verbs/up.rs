@@ -25,6 +25,9 @@ pub(crate) struct Args {
     /// Make no cgroups for sessions
     #[arg(long, hide = true)]
     no_cgroups: bool,
+    /// Start a keeper that speaks no newer version of its messages, as an earlier build's
+    #[arg(long, hide = true, value_name = "VERSION")]
+    keeper_speaks: Option<u16>,
 }
 
 /// Runs the daemon until it is told to end.
@@ -38,6 +41,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         dir: args.dir.clone(),
         tls: args.tls.clone(),
         no_cgroups: args.no_cgroups,
+        keeper_speaks: args.keeper_speaks,
     };
     let say = |ready: &Ready| {
         let said = if args.json {

@@ -24,6 +24,7 @@ pub(crate) async fn status(
         web_app: web::is_present(),
         devices: app.access.device_count() as u64,
         connections: app.access.connections().count() as u64,
+        keeper: app.sessions.keeper(),
         sessions_running: running as u64,
         sessions: sessions as u64,
     })

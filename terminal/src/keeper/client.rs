@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::message::{End, Refusal, Reply, Request, Step, Versions};
+use super::message::{Build, End, Refusal, Reply, Request, Step, Versions};
 use super::start::{KeeperOptions, connect_to, start};
 use super::{packet, plan};
 use crate::descriptor;
@@ -135,6 +135,7 @@ pub enum KeeperError {
 struct Shared {
     socket: AsyncFd<OwnedFd>,
     keeper: Member,
+    build: Option<Build>,
     state: State,
     lost: watch::Sender<bool>,
 }
@@ -181,8 +182,8 @@ impl Keeper {
         }
         // While another daemon is served, there is no answer.
         let answer = timeout(PATIENCE, receive(&socket)).await;
-        let keeper = match answer.map_err(|_| KeeperError::Silent)? {
-            Ok(Some((Reply::Welcome { keeper, .. }, _))) => keeper,
+        let (keeper, build) = match answer.map_err(|_| KeeperError::Silent)? {
+            Ok(Some((Reply::Welcome { keeper, build, .. }, _))) => (keeper, build),
             Ok(Some((Reply::Refused(Refusal::Version), _))) => return Err(KeeperError::Version),
             Ok(Some((Reply::Refused(Refusal::Inside | Refusal::OtherUser), _))) => {
                 return Err(KeeperError::Inside);
@@ -195,6 +196,7 @@ impl Keeper {
         let shared = Arc::new(Shared {
             socket,
             keeper,
+            build,
             state: State::default(),
             lost: watch::Sender::new(false),
         });
@@ -323,6 +325,11 @@ impl Keeper {
     #[must_use]
     pub fn process_id(&self) -> u32 {
         self.shared.keeper.id.as_raw_pid().unsigned_abs()
+    }
+    /// The version of the keeper's package; none of a keeper that was started before keepers said so.
+    #[must_use]
+    pub fn build(&self) -> Option<String> {
+        self.shared.build.map(|build| build.to_string())
     }
 }
 

@@ -9,7 +9,7 @@ use rustix::event::PollFlags;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
 use super::kept::{Kept, Phase, Reaper, Terminal, copy};
-use super::message::{End, Malformed, Packet, Refusal, Reply, Request, Step, Versions};
+use super::message::{Build, End, Malformed, Packet, Refusal, Reply, Request, Step, Versions};
 use super::packet::{self, Received};
 use super::reaper::{self, Tools};
 use super::serve::Service;
@@ -192,7 +192,15 @@ impl Service {
             return self.refuse(Refusal::Version, now);
         };
         let keeper = self.own;
-        self.say(Reply::Welcome { version, keeper }, None);
+        let build = Some(Build::ours());
+        self.say(
+            Reply::Welcome {
+                version,
+                keeper,
+                build,
+            },
+            None,
+        );
         if let Some(daemon) = &mut self.daemon {
             daemon.hello_until = None;
         }

@@ -3,6 +3,10 @@
 //! A packet is one message: a byte that says which, then its fields, integers little-endian, nothing behind them. A session is
 //! named by its eight bytes. Whoever connects says hello first, with the versions it speaks; the keeper answers with the highest
 //! that both do, and everything after is of that version.
+//!
+//! Version 2: the welcome says of which build the keeper is.
+
+use std::fmt::{self, Write as _};
 
 use crate::id::SessionId;
 use crate::process::{Exit, Member};
@@ -17,12 +21,37 @@ pub(super) struct Versions {
 
 impl Versions {
     /// Those of this build.
-    pub(super) const OURS: Self = Self { min: 1, max: 1 };
+    pub(super) const OURS: Self = Self { min: 1, max: 2 };
 
     /// The highest version that both speak.
     pub(super) fn common(self, other: Self) -> Option<u16> {
         let highest = self.max.min(other.max);
         (highest >= self.min.max(other.min)).then_some(highest)
+    }
+}
+
+/// Of which build a keeper is: the version of its package, cut to sixteen bytes, NULs behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Build(pub(super) [u8; 16]);
+
+impl Build {
+    /// This one.
+    pub(super) fn ours() -> Self {
+        let mut bytes = [0; 16];
+        let version = env!("CARGO_PKG_VERSION").as_bytes();
+        let length = version.len().min(bytes.len());
+        bytes[..length].copy_from_slice(&version[..length]);
+        Self(bytes)
+    }
+}
+
+impl fmt::Display for Build {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = self.0.iter().take_while(|byte| **byte != 0);
+        shown
+            .map(|byte| char::from(*byte))
+            .filter(char::is_ascii_graphic)
+            .try_for_each(|letter| f.write_char(letter))
     }
 }
 
@@ -55,6 +84,8 @@ pub(super) enum Reply {
     Welcome {
         version: u16,
         keeper: Member,
+        /// From version 2 on.
+        build: Option<Build>,
     },
     /// The last word before it hangs up.
     Refused(Refusal),
@@ -178,7 +209,17 @@ impl Reply {
     pub(super) fn encode(&self) -> Packet {
         let mut packet = Packet::default();
         match *self {
-            Self::Welcome { version, keeper } => packet.u8(WELCOME).u16(version).member(keeper),
+            Self::Welcome {
+                version,
+                keeper,
+                build,
+            } => {
+                let packet = packet.u8(WELCOME).u16(version).member(keeper);
+                match build.filter(|_| version >= WITH_BUILD) {
+                    Some(build) => packet.put(&build.0),
+                    None => packet,
+                }
+            }
             Self::Refused(why) => packet.u8(REFUSED).u8(why as u8),
             Self::Reaper { id, reaper } => packet.u8(REAPER).id(id).member(reaper),
             Self::Cgroup(id) => packet.u8(CGROUP).id(id),
@@ -209,10 +250,17 @@ impl Reply {
     pub(super) fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
         let mut fields = Fields(bytes);
         let reply = match fields.u8()? {
-            WELCOME => Self::Welcome {
-                version: fields.u16()?,
-                keeper: fields.member()?,
-            },
+            WELCOME => {
+                let version = fields.u16()?;
+                Self::Welcome {
+                    version,
+                    keeper: fields.member()?,
+                    build: match version >= WITH_BUILD {
+                        true => Some(Build(fields.take()?)),
+                        false => None,
+                    },
+                }
+            }
             REFUSED => Self::Refused(fields.refusal()?),
             REAPER => Self::Reaper {
                 id: fields.id()?,
@@ -252,6 +300,9 @@ impl Reply {
 
 mod fields;
 pub(super) use fields::{Fields, Packet};
+
+/// The version from which on the welcome says the keeper's build.
+const WITH_BUILD: u16 = 2;
 
 const HELLO: u8 = 0x01;
 const SPAWN: u8 = 0x02;

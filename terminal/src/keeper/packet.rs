@@ -93,7 +93,7 @@ pub(super) fn receive(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<Receiv
 mod tests {
     use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
-    use super::{receive, send};
+    use super::{Received, receive, send};
 
     #[test]
     fn the_last_words_of_who_ended_without_reading_are_heard() {
@@ -103,8 +103,8 @@ mod tests {
         send(&theirs, b"last words", None).unwrap();
         drop(theirs);
         let mut buffer = [0; 16];
-        let (length, _) = receive(&ours, &mut buffer).unwrap();
+        let Received { length, .. } = receive(&ours, &mut buffer).unwrap();
         assert_eq!(&buffer[..length], b"last words");
-        assert_eq!(receive(&ours, &mut buffer).unwrap().0, 0);
+        assert_eq!(receive(&ours, &mut buffer).unwrap().length, 0);
     }
 }

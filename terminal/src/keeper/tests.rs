@@ -46,10 +46,10 @@ fn keeper_process_with_cgroups() {
 /// Not a test: a keeper of another build.
 #[test]
 #[ignore = "it is the keeper of other tests"]
-fn keeper_process_of_versions_2_to_3() {
+fn keeper_process_of_versions_3_to_4() {
     if listener().is_ok() {
         keep_as(
-            Versions { min: 2, max: 3 },
+            Versions { min: 3, max: 4 },
             ["test".into(), "--no-cgroups".into()],
         );
     }

@@ -2,6 +2,7 @@
 
 use harness::{DaemonOptions, Gate, TestDaemon, until};
 use protocol::{
+    access::Status,
     attach::{CLOSE_GONE, ClientMessage, LOST, Mode},
     sessions::{Output, SessionState, Size, Waited, WaitedFor},
 };
@@ -111,6 +112,55 @@ async fn a_query_that_was_answered_is_not_answered_again_by_the_next_daemon() {
     gate.pass("");
     let mut attached = daemon.owner().attach(&session.id, Mode::View, "0").await;
     attached.until("again:0.").await.until("new:7.").await;
+}
+
+#[tokio::test]
+async fn the_daemon_of_another_build_drives_the_keeper_of_an_earlier_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let earlier = folder.path().join("earlier");
+    std::fs::copy(harness::binary(), &earlier).unwrap();
+    let options = DaemonOptions {
+        program: Some(earlier.clone()),
+        arguments: ["--keeper-speaks", "1"].map(str::to_owned).to_vec(),
+        ..DaemonOptions::default()
+    };
+    let mut daemon = TestDaemon::start_with(options).await;
+    let script = "seq 1 500; read line; seq 501 1000; exit 7";
+    let session = daemon.owner().shell(script).await;
+    let mut attached = daemon.owner().attach(&session.id, Mode::View, "0").await;
+    attached.until("\n500\r\n").await;
+    let keeper = daemon.keeper();
+    std::fs::remove_file(earlier).unwrap();
+    daemon.kill_and_restart().await;
+    let status: Status = daemon.owner().get("/v1/status").await.ok();
+    let spoken = status.keeper.unwrap();
+    assert_eq!((Some(spoken.pid), spoken.version), (keeper, None));
+    let mut attached = daemon.owner().attach(&session.id, Mode::Write, "0").await;
+    attached.send_input(b"\n").await;
+    assert_eq!(attached.until_exit().await.code, Some(7));
+    let text = attached.text();
+    let numbers = text
+        .split_ascii_whitespace()
+        .filter_map(|word| word.parse::<u32>().ok());
+    assert!(numbers.eq(1..=1000), "{text}");
+    let another = daemon.owner().shell("setsid -f sleep 600; sleep 600").await;
+    let stop = format!("/v1/sessions/{}/stop", another.id);
+    assert_eq!(daemon.owner().post(&stop, &()).await.status, 200);
+    assert_eq!((daemon.keeper(), daemon.programs()), (keeper, vec![]));
+    let shown = daemon.cli(&["status"]).await;
+    assert!(shown.stdout.contains("of an earlier version"), "{shown:?}");
+}
+
+#[tokio::test]
+async fn the_status_says_which_keeper_holds_the_sessions() {
+    let daemon = TestDaemon::start().await;
+    let status: Status = daemon.owner().get("/v1/status").await.ok();
+    assert_eq!(status.keeper, None);
+    daemon.owner().shell("read x").await;
+    let status: Status = daemon.owner().get("/v1/status").await.ok();
+    let keeper = status.keeper.unwrap();
+    assert_eq!(Some(keeper.pid), daemon.keeper());
+    assert_eq!(keeper.version, Some(status.version));
 }
 
 #[tokio::test]

@@ -70,7 +70,7 @@ impl Packet {
             .u64(exit.map_or(0, |exit| exit.peak_memory_bytes))
     }
 
-    fn put(&mut self, bytes: &[u8]) -> &mut Self {
+    pub(super) fn put(&mut self, bytes: &[u8]) -> &mut Self {
         let to = self.length + bytes.len();
         self.bytes[self.length..to].copy_from_slice(bytes);
         self.length = to;
@@ -182,7 +182,7 @@ impl Fields<'_> {
         }
     }
 
-    fn take<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
+    pub(super) fn take<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
         let (field, rest) = self.0.split_first_chunk().ok_or(Malformed)?;
         self.0 = rest;
         Ok(*field)

@@ -3,7 +3,7 @@
 use proptest::prelude::{Strategy, any, prop_assert, prop_assert_eq, prop_oneof, proptest};
 use rustix::process::Pid;
 
-use super::{End, Malformed, Refusal, Reply, Request, Step, Versions};
+use super::{Build, End, Malformed, Refusal, Reply, Request, Step, Versions};
 use crate::id::SessionId;
 use crate::process::{Exit, Member};
 use crate::size::Size;
@@ -54,7 +54,11 @@ fn request() -> impl Strategy<Value = Request> {
 
 fn reply() -> impl Strategy<Value = Reply> {
     prop_oneof![
-        (any::<u16>(), member()).prop_map(|(version, keeper)| Reply::Welcome { version, keeper }),
+        (any::<u16>(), member(), any::<[u8; 16]>()).prop_map(|(version, keeper, build)| Reply::Welcome {
+            version,
+            keeper,
+            build: (version >= 2).then_some(Build(build)),
+        }),
         proptest::strategy::Just(Reply::Refused(Refusal::Inside)),
         (id(), member()).prop_map(|(id, reaper)| Reply::Reaper { id, reaper }),
         id().prop_map(Reply::Cgroup),
@@ -121,4 +125,10 @@ fn the_highest_version_that_both_speak_is_spoken() {
     assert_eq!(versions(1, 3).common(versions(1, 2)), Some(2));
     assert_eq!(versions(1, 1).common(versions(2, 2)), None);
     assert_eq!(versions(3, 1).common(versions(1, 3)), None);
+}
+
+#[test]
+fn a_build_is_its_packages_version_whatever_else_is_in_it() {
+    assert_eq!(Build::ours().to_string(), env!("CARGO_PKG_VERSION"));
+    assert_eq!(Build(*b"1.2\x1b[31m\0garbage").to_string(), "1.2[31m");
 }

@@ -129,11 +129,11 @@ async fn a_keeper_of_another_build_is_driven_in_the_version_that_both_speak() {
     let folder = tempfile::tempdir().unwrap();
     let options = super::options(
         folder.path().join("keeper.sock"),
-        "keeper_process_of_versions_2_to_3",
+        "keeper_process_of_versions_3_to_4",
     );
     crate::keeper::start::start(&options).unwrap();
-    let older = Versions { min: 1, max: 2 };
-    let keeper = Keeper::connect_as(older, &options.socket)
+    let newer = Versions { min: 1, max: 3 };
+    let keeper = Keeper::connect_as(newer, &options.socket)
         .await
         .unwrap()
         .expect("it is there");
@@ -141,7 +141,7 @@ async fn a_keeper_of_another_build_is_driven_in_the_version_that_both_speak() {
     drop(keeper);
     let ours = Keeper::connect(&options.socket).await;
     assert!(matches!(ours, Err(KeeperError::Version)), "{ours:?}");
-    let keeper = Keeper::connect_as(older, &options.socket)
+    let keeper = Keeper::connect_as(newer, &options.socket)
         .await
         .unwrap()
         .expect("it is there");
