@@ -44,14 +44,12 @@ pub(super) struct Process {
     pub(super) parent: Option<Pid>,
 }
 
-/// Those that descend from `root`, which itself is not among them; none where it is gone.
-pub(super) fn descendants(root: Member) -> HashSet<Member> {
+/// Those of the roots that live, and all that descend from them.
+pub(super) fn families(roots: &HashSet<Member>) -> HashSet<Member> {
     let table = processes();
-    if !table.iter().any(|process| process.member == root) {
-        return HashSet::new();
-    }
-    let mut found = HashSet::new();
-    let mut parents = HashSet::from([root.id]);
+    let living = table.iter().map(|process| process.member);
+    let mut found: HashSet<Member> = living.filter(|member| roots.contains(member)).collect();
+    let mut parents: HashSet<Pid> = found.iter().map(|member| member.id).collect();
     loop {
         let before = found.len();
         for process in &table {
@@ -82,16 +80,18 @@ fn processes() -> Vec<Process> {
     ids.filter_map(process).collect()
 }
 
-/// A living process; a zombie is none.
+/// A living process; a zombie is none, unless it is only the first thread of one that others run on.
 pub(super) fn process(id: Pid) -> Option<Process> {
     let stat = fs::read_to_string(format!("/proc/{}/stat", id.as_raw_pid())).ok()?;
-    // proc_pid_stat(5): the name in parentheses may itself contain some; then state, parent and, as 22nd, the time of start.
+    // proc_pid_stat(5): the name in parentheses may itself contain some; then state, parent, the number of
+    // threads as 20th and the time of start as 22nd.
     let (_, fields) = stat.rsplit_once(')')?;
     let mut fields = fields.split_ascii_whitespace();
     let state = fields.next()?;
     let parent = Pid::from_raw(fields.next()?.parse().ok()?);
-    let started = fields.nth(17)?.parse().ok()?;
-    (!matches!(state, "Z" | "X")).then_some(Process {
+    let threads: u32 = fields.nth(15)?.parse().ok()?;
+    let started = fields.nth(1)?.parse().ok()?;
+    (threads > 1 || !matches!(state, "Z" | "X")).then_some(Process {
         member: Member { id, started },
         parent,
     })

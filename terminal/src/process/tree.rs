@@ -19,6 +19,8 @@ use crate::keeper::cgroup;
 pub(crate) struct Tree {
     reaper: Member,
     leader: Pid,
+    /// Who was seen to be of it. They are found here also when its reaper was killed, and the keeper that would have ended them.
+    known: Mutex<HashSet<Member>>,
     /// The session's cgroup, where it has one and anything of it may live.
     cgroup: Mutex<Option<Arc<OwnedFd>>>,
     /// Signals the program's group, if the program was not waited for; false if it cannot be asked for.
@@ -32,9 +34,13 @@ impl Tree {
         cgroup: Option<OwnedFd>,
         signal_group: impl Fn(Signal) -> bool + Send + Sync + 'static,
     ) -> Self {
+        // A child of the reaper's, so the id is not another's by now.
+        let program = table::process(leader).filter(|process| process.parent == Some(reaper.id));
+        let known = program.into_iter().map(|process| process.member);
         Self {
             reaper,
             leader,
+            known: Mutex::new(known.collect()),
             cgroup: Mutex::new(cgroup.map(Arc::new)),
             signal_group: Box::new(signal_group),
         }
@@ -77,7 +83,7 @@ impl Tree {
     /// as what `sudo` started where there is no cgroup: that is not waited for.
     pub(crate) async fn stop(&self) -> bool {
         let patience = Instant::now() + PATIENCE;
-        let known = self.members().await;
+        let known = self.look().await.members;
         self.ask(&known);
         for member in &known {
             if timeout_at(patience, ended(*member)).await.is_err() {
@@ -89,35 +95,55 @@ impl Tree {
 
     /// Kills all of it, at once; otherwise as [`stop`](Self::stop).
     pub(crate) async fn kill(&self) -> bool {
-        let mut refused = HashSet::new();
-        loop {
-            let found: HashSet<Member> = self.members().await.difference(&refused).copied().collect();
-            if found.is_empty() {
-                break;
-            }
-            refused.extend(found.iter().filter(|member| !member.signal(&[Signal::KILL])));
-            for member in found.difference(&refused) {
-                ended(*member).await;
-            }
-        }
+        let is_all = self.kill_seen().await;
         // What the kernel kills by itself needs no permission, and may have left the reaper only where it was killed.
         let Some(cgroup) = self.cgroup() else {
-            return refused.is_empty();
+            return is_all;
         };
         while cgroup::is_populated(&cgroup) {
             if cgroup::kill(&cgroup).is_err() {
-                return refused.is_empty();
+                return is_all;
             }
             sleep(LOOK_AGAIN).await;
         }
         true
     }
 
+    /// Kills everybody that can be seen; false if some may not be killed, or cannot be seen.
+    async fn kill_seen(&self) -> bool {
+        let mut refused = HashSet::new();
+        let mut nobody_since = None;
+        loop {
+            let Look { members, has_reaper } = self.look().await;
+            let found: HashSet<Member> = members.difference(&refused).copied().collect();
+            if found.is_empty() {
+                if !has_reaper || !refused.is_empty() {
+                    return refused.is_empty();
+                }
+                // A look takes a while, and may miss who begins meanwhile; the reaper lives as long as anybody does.
+                if nobody_since.get_or_insert_with(Instant::now).elapsed() > UNSEEN {
+                    return false;
+                }
+                timeout_at(Instant::now() + LOOK_AGAIN, ended(self.reaper))
+                    .await
+                    .ok();
+                continue;
+            }
+            nobody_since = None;
+            refused.extend(found.iter().filter(|member| !member.signal(&[Signal::KILL])));
+            for member in found.difference(&refused) {
+                ended(*member).await;
+            }
+        }
+    }
+
     /// Asks them to end: the program's group at once, and whoever left that.
     fn ask(&self, members: &HashSet<Member>) {
         // A stopped process takes its signal only when it goes on.
         let signals = [Signal::HUP, Signal::TERM, Signal::CONT];
-        let asked = signals.iter().all(|signal| (self.signal_group)(*signal));
+        // Without its leader, the group's id may be another's, and its reaper signals none.
+        let has_leader = members.iter().any(|member| member.id == self.leader);
+        let asked = has_leader && signals.iter().all(|signal| (self.signal_group)(*signal));
         let in_group = |member: &Member| rustix::process::getpgid(Some(member.id)) == Ok(self.leader);
         for member in members.iter().filter(|member| !(asked && in_group(member))) {
             member.signal(&signals);
@@ -133,11 +159,29 @@ impl Tree {
     }
 
     /// A look at all processes of the machine, off the threads that serve.
-    async fn members(&self) -> HashSet<Member> {
-        let reaper = self.reaper;
-        let looking = tokio::task::spawn_blocking(move || table::descendants(reaper));
-        looking.await.unwrap_or_default()
+    async fn look(&self) -> Look {
+        let mut roots = self.known().clone();
+        roots.insert(self.reaper);
+        let looking = tokio::task::spawn_blocking(move || table::families(&roots));
+        let Ok(mut members) = looking.await else {
+            // The runtime ends, and with it whoever asks.
+            return std::future::pending().await;
+        };
+        let has_reaper = members.remove(&self.reaper);
+        self.known().clone_from(&members);
+        Look { members, has_reaper }
     }
+
+    fn known(&self) -> MutexGuard<'_, HashSet<Member>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a look finds.
+struct Look {
+    /// Without the reaper.
+    members: HashSet<Member>,
+    has_reaper: bool,
 }
 
 impl fmt::Debug for Tree {
@@ -163,5 +207,7 @@ async fn ended(member: Member) {
 
 /// Between two looks for a process that cannot be waited for.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
+/// A reaper that lives this long though nobody is seen below it holds somebody of another user's, who is hidden.
+const UNSEEN: Duration = Duration::from_secs(2);
 /// How long processes have to end by themselves.
 const PATIENCE: Duration = Duration::from_secs(5);

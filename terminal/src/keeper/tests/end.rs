@@ -114,3 +114,36 @@ async fn programs_have_no_descriptor_and_no_variable_of_the_keepers() {
     // Only root may look at a process that hides its memory.
     assert!(environment.map_or_else(|_| true, |text| text.is_empty()));
 }
+
+#[tokio::test]
+async fn when_keeper_and_reaper_are_killed_together_the_program_is_killed_too() {
+    let keeper = TestKeeper::start().await;
+    let held = keeper.spawn(1, "trap '' HUP TERM; sleep 999 & wait").await;
+    let (leader, reaper) = (held.tree.leader(), held.tree.reaper());
+    let session = Session::adopt(held, Options::default()).unwrap();
+    // Stopped, it does nothing about the reaper's end.
+    kill_process(keeper.process, Signal::STOP).unwrap();
+    kill_process(reaper.id, Signal::KILL).unwrap();
+    keeper.kill();
+    soon(keeper.client().lost()).await;
+    assert!(is_alive(leader));
+    soon(session.kill()).await;
+    assert!(!is_alive(leader));
+}
+
+#[tokio::test]
+async fn what_outlives_its_leader_is_asked_to_end_before_it_is_killed() {
+    let keeper = TestKeeper::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let (ready, asked) = (folder.path().join("ready"), folder.path().join("asked"));
+    let script = format!(
+        "trap '' HUP; sh -c 'trap \"echo > {}; exit\" TERM; echo > {}; while :; do sleep 0.1; done' >/dev/null 2>&1 & exit 0",
+        asked.display(),
+        ready.display()
+    );
+    let held = keeper.spawn(1, &script).await;
+    exit(&held).await;
+    until("it can be asked", || ready.exists()).await;
+    assert!(soon(held.tree.stop()).await);
+    assert!(asked.exists());
+}
