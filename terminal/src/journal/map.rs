@@ -7,7 +7,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate, memfd_create};
-use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous, munmap};
 
 /// A memfd and its mapping. Its pages cost nothing until they are written.
 pub(super) struct Map {
@@ -173,7 +173,12 @@ fn map(descriptor: Option<&OwnedFd>, length: usize) -> io::Result<NonNull<u8>> {
         // SAFETY: the same.
         None => unsafe { mmap_anonymous(anywhere, length, protection, MapFlags::PRIVATE)? },
     };
-    NonNull::new(pointer.cast()).ok_or_else(|| invalid("the memory was mapped to nowhere"))
+    let pointer: NonNull<u8> =
+        NonNull::new(pointer.cast()).ok_or_else(|| invalid("the memory was mapped to nowhere"))?;
+    // Nobody that this process forks, as the keeper does, has to do with it. Without, it is only less tidy.
+    // SAFETY: the range was just mapped; the advice changes what a fork copies, and nothing in this process.
+    unsafe { madvise(pointer.as_ptr().cast(), length, Advice::LinuxDontFork) }.ok();
+    Ok(pointer)
 }
 
 /// A memfd of a fixed length.
