@@ -34,8 +34,8 @@ pub(crate) struct Journal {
     /// Bytes of the ring; a position lies at its remainder by this.
     capacity: usize,
     began: UnixMs,
-    /// On the machine's steady clock, which all its processes share.
-    began_monotonic_ms: u64,
+    /// On the machine's steady clock, which all its processes share and which counts while it sleeps.
+    began_steady_ms: u64,
     /// Where the oldest record begins.
     start: Position,
     /// Where the newest record begins.
@@ -82,7 +82,7 @@ impl Journal {
     pub(crate) fn create(capacity: usize, size: Size, began: UnixMs) -> io::Result<Self> {
         let capacity = capacity.max(header::SMALLEST).next_multiple_of(header::PAGE);
         let map = Map::create(header::PAGE + capacity)?;
-        header::initialise(&map, size, began, monotonic_ms());
+        header::initialise(&map, size, began, steady_ms());
         Self::over(map)
     }
 
@@ -106,7 +106,7 @@ impl Journal {
             map: Map::private(header::PAGE + header::SMALLEST)?,
             capacity: header::SMALLEST,
             began,
-            began_monotonic_ms: monotonic_ms(),
+            began_steady_ms: steady_ms(),
             start: 0,
             newest: 0,
             write: 0,
@@ -152,7 +152,7 @@ impl Journal {
 
     /// Milliseconds since the session began, by the machine's steady clock.
     pub(crate) fn time_ms(&self) -> u64 {
-        monotonic_ms().saturating_sub(self.began_monotonic_ms)
+        steady_ms().saturating_sub(self.began_steady_ms)
     }
 
     /// Bytes of records that fit.
@@ -299,13 +299,13 @@ impl Journal {
 
     fn over(map: Map) -> io::Result<Self> {
         let capacity = header::check(&map)?;
-        let (began, began_monotonic_ms) = header::began(&map);
+        let (began, began_steady_ms) = header::began(&map);
         let (size_count, size) = header::size(&map);
         let mut journal = Self {
             map,
             capacity,
             began,
-            began_monotonic_ms,
+            began_steady_ms,
             start: 0,
             newest: 0,
             write: 0,
@@ -445,8 +445,8 @@ impl Journal {
 }
 
 /// Milliseconds on the machine's steady clock.
-fn monotonic_ms() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
+fn steady_ms() -> u64 {
+    let now = clock_gettime(ClockId::Boottime);
     let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
     let nanoseconds = u64::try_from(now.tv_nsec).unwrap_or(0);
     seconds * 1_000 + nanoseconds / 1_000_000

@@ -9,10 +9,10 @@ use crate::offset::Offset;
 use crate::size::Size;
 
 /// Writes the page of a journal that begins.
-pub(super) fn initialise(map: &Map, size: Size, began: UnixMs, began_monotonic_ms: u64) {
+pub(super) fn initialise(map: &Map, size: Size, began: UnixMs, began_steady_ms: u64) {
     map.store(CAPACITY, (map.length() - PAGE) as u64);
     map.store(BEGAN, began.0);
-    map.store(BEGAN_MONOTONIC, began_monotonic_ms);
+    map.store(BEGAN_STEADY, began_steady_ms);
     store_size(map, 0, size);
     map.store(FIRST_SIZE, map.load(SIZE));
     map.store(VERSION, CURRENT);
@@ -36,7 +36,7 @@ pub(super) fn check(map: &Map) -> io::Result<usize> {
 }
 
 pub(super) fn began(map: &Map) -> (UnixMs, u64) {
-    (UnixMs(map.load(BEGAN)), map.load(BEGAN_MONOTONIC))
+    (UnixMs(map.load(BEGAN)), map.load(BEGAN_STEADY))
 }
 
 /// Where the oldest record begins and the newest ends.
@@ -151,7 +151,7 @@ const MAGIC: usize = 0;
 const VERSION: usize = 8;
 const CAPACITY: usize = 16;
 const BEGAN: usize = 24;
-const BEGAN_MONOTONIC: usize = 32;
+const BEGAN_STEADY: usize = 32;
 const WRITE: usize = 40;
 const START: usize = 48;
 const SIZE: usize = 56;
