@@ -6,7 +6,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -276,6 +276,7 @@ impl Session {
 ///
 /// A child that was not waited for keeps its id, so a bare id is good here.
 pub(super) fn kill_all() -> io::Result<()> {
+    let mut pause = FIRST_LOOK;
     loop {
         let mut killed = 0;
         for child in children() {
@@ -293,23 +294,24 @@ pub(super) fn kill_all() -> io::Result<()> {
             // Those of other users: they belong to whoever adopts them.
             return Ok(());
         }
-        wait_a_moment();
+        // One that waits for a disk cannot end before that, and each look is at all processes of the machine.
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(LAST_LOOK);
     }
-}
-
-/// A killed process takes a moment to end.
-fn wait_a_moment() {
-    std::thread::sleep(std::time::Duration::from_millis(1));
 }
 
 fn tell(link: impl AsFd, news: News) -> io::Result<()> {
     loop {
         match packet::send(&link, news.encode().bytes(), None) {
-            Err(error) if packet::is_short(&error) => wait_a_moment(),
+            Err(error) if packet::is_short(&error) => std::thread::sleep(FIRST_LOOK),
             told => return told,
         }
     }
 }
+
+/// Between two looks at what was killed, doubled each time.
+const FIRST_LOOK: Duration = Duration::from_millis(1);
+const LAST_LOOK: Duration = Duration::from_secs(1);
 
 #[cfg(test)]
 mod tests {

@@ -30,6 +30,11 @@ pub(super) struct Service {
     pub(super) daemon: Option<Daemon>,
     /// A reaper was killed: what it held are now children of this process, who knows of nobody's children but its own.
     has_orphans: bool,
+    /// When they are looked for again, and how long after that.
+    looks_at: Instant,
+    look: Duration,
+    /// No descriptor was left for who connects.
+    accepts_at: Option<Instant>,
     /// Without a daemon and a session it ends then.
     retires_at: Instant,
 }
@@ -45,6 +50,9 @@ impl Service {
             ended: system::child_events()?,
             daemon: None,
             has_orphans: false,
+            looks_at: Instant::now(),
+            look: FIRST_LOOK,
+            accepts_at: None,
             retires_at: Instant::now() + FIRST_CONTACT,
         })
     }
@@ -94,6 +102,7 @@ impl Service {
         match &self.daemon {
             // The next one waits, unanswered, until this one has hung up.
             Some(daemon) => fds.push(PollFd::new(daemon.socket(), daemon.interest())),
+            None if self.accepts_at.is_some() => fds.push(PollFd::new(&self.listener, PollFlags::empty())),
             None => fds.push(PollFd::new(&self.listener, PollFlags::IN)),
         }
         let links = self.kept.iter().enumerate();
@@ -138,14 +147,21 @@ impl Service {
         let terminals = terminals.filter_map(Terminal::wakes_at);
         let hello = self.daemon.as_ref().and_then(Daemon::hello_until);
         let retry = self.daemon.as_ref().and_then(Daemon::retry_at);
-        let orphans = self.has_orphans.then(|| Instant::now() + LOOK_AGAIN);
+        let orphans = self.has_orphans.then_some(self.looks_at);
         let retirement = (self.kept.is_empty() && self.daemon.is_none()).then_some(self.retires_at);
-        let others = hello.into_iter().chain(retry).chain(orphans).chain(retirement);
+        let others = hello
+            .into_iter()
+            .chain(retry)
+            .chain(self.accepts_at)
+            .chain(orphans)
+            .chain(retirement);
         terminals.chain(others).min()
     }
 
     fn accept(&mut self, now: Instant) {
         let Ok(socket) = accept_with(&self.listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) else {
+            // Whoever waits goes on waiting; without a descriptor for it, its readiness says so for ever.
+            self.accepts_at = Some(now + ACCEPT_AGAIN);
             return;
         };
         match self.refusal(&socket) {
@@ -242,7 +258,8 @@ impl Service {
     }
 
     fn take_children(&mut self, now: Instant) {
-        if rustix::io::read(&self.ended, &mut [0; 128]).is_err() && !self.has_orphans {
+        let is_news = rustix::io::read(&self.ended, &mut [0; 128]).is_ok();
+        if !is_news && !(self.has_orphans && self.looks_at <= now) {
             return;
         }
         while let Ok(Some(ended)) = take_ended() {
@@ -253,13 +270,14 @@ impl Service {
                 self.kept[at].reaper.is_gone = true;
                 // Those it left are children of this process now, if it was killed; else there are none.
                 self.has_orphans = true;
+                self.look = FIRST_LOOK;
             }
         }
-        self.end_orphans();
+        self.end_orphans(now);
     }
 
     /// Kills the children that are no reapers: they lost theirs, and nobody could tell any more whose they are.
-    fn end_orphans(&mut self) {
+    fn end_orphans(&mut self, now: Instant) {
         if !self.has_orphans {
             return;
         }
@@ -271,6 +289,9 @@ impl Service {
             .filter(|orphan| kill_process(*orphan, Signal::KILL).is_ok())
             .count()
             > 0;
+        // One that waits for a disk cannot end before that, and each look is at all processes of the machine.
+        self.looks_at = now + self.look;
+        self.look = (self.look * 2).min(LAST_LOOK);
     }
 
     fn read(&mut self, terminals: &[usize], now: Instant) {
@@ -288,6 +309,7 @@ impl Service {
     }
 
     fn keep_time(&mut self, now: Instant) {
+        self.accepts_at = self.accepts_at.filter(|at| *at > now);
         let read_here = self.kept.iter_mut().filter(|kept| kept.is_read_here());
         let terminals = read_here.filter_map(|kept| kept.terminal.as_mut());
         terminals.for_each(|terminal| terminal.wake(now));
@@ -334,5 +356,8 @@ fn span(duration: Duration) -> Timespec {
 
 /// How long a keeper waits for the daemon that started it.
 const FIRST_CONTACT: Duration = Duration::from_secs(10);
-/// Between two looks for orphans that were killed.
-const LOOK_AGAIN: Duration = Duration::from_millis(5);
+/// Between two looks for orphans that were killed, doubled each time.
+const FIRST_LOOK: Duration = Duration::from_millis(5);
+const LAST_LOOK: Duration = Duration::from_secs(1);
+/// Between two tries while there is no descriptor for who connects.
+const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
