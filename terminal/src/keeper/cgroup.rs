@@ -41,8 +41,11 @@ impl Cgroups {
         }
         let former = fs::read_dir(&path).ok()?.flatten();
         former.for_each(|entry| {
-            // A cgroup with processes or cgroups in it cannot be removed.
-            fs::remove_dir(entry.path()).ok();
+            // One with processes in it cannot be removed.
+            let path = entry.path();
+            if let Ok(directory) = open(&path, DIRECTORY, Mode::empty()) {
+                drop(Cgroup { path, directory });
+            }
         });
         Some(Self { path })
     }
