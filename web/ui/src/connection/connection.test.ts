@@ -69,6 +69,26 @@ test("a cut link is opened again after a delay", async () => {
   expect(world.kind).toBe("live");
 });
 
+test("links that are cut as soon as they open are opened ever less often, until one lasts", async () => {
+  world.connection.start();
+  for (const delay of [100, 200, 400]) {
+    world.runs.at(-1)?.opened();
+    world.runs.at(-1)?.end({ kind: "lost" });
+    await settled();
+    const before = world.runs.length;
+    await world.pass(delay - 1);
+    expect(world.runs).toHaveLength(before);
+    await world.pass(1);
+    expect(world.runs).toHaveLength(before + 1);
+  }
+  world.runs.at(-1)?.opened();
+  await world.pass(5000);
+  world.runs.at(-1)?.end({ kind: "lost" });
+  await settled();
+  await world.pass(100);
+  expect(world.runs).toHaveLength(5);
+});
+
 test("a daemon that asks for patience gets it", async () => {
   world.connection.start();
   world.runs[0]?.end({ kind: "lost", retryAfter: 7 });

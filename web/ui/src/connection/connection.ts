@@ -30,6 +30,9 @@ export class Connection {
   private run: AbortController | null = null;
   private cancelTimer = (): void => {};
   private hiddenAt: number | null = null;
+  private openedAt: number | null = null;
+  /** Cuts in a row, with no link between them that lasted. */
+  private cuts = 0;
 
   constructor(
     private readonly link: Link,
@@ -100,6 +103,7 @@ export class Connection {
 
   private opened(run: AbortController): void {
     if (this.run !== run) return;
+    this.openedAt = this.surroundings.now();
     this.apply({ kind: "opened" });
     this.probeIn(FIRST_PROBE);
   }
@@ -114,14 +118,17 @@ export class Connection {
 
   private retry({ retryAfter = 0, why }: Extract<LinkEnd, { kind: "lost" }>): void {
     this.lose(why);
-    const state = this.current.peek();
-    if (!isWaiting(state)) return;
-    const delay = Math.max(retryDelay(state.attempt, this.surroundings.random()), retryAfter * 1000);
+    if (!isWaiting(this.current.peek())) return;
+    this.cuts += 1;
+    const delay = Math.max(retryDelay(this.cuts, this.surroundings.random()), retryAfter * 1000);
     this.cancelTimer = this.surroundings.after(delay, () => this.start());
   }
 
   private lose(why?: LossReason): void {
     const { surroundings } = this;
+    // A daemon that takes every link and cuts it at once is not asked at the pace of the first try for ever.
+    if (this.openedAt !== null && surroundings.now() - this.openedAt >= LASTING) this.cuts = 0;
+    this.openedAt = null;
     this.apply({ kind: "lost", at: surroundings.now(), online: surroundings.isOnline(), ...(why ? { why } : {}) });
   }
 
@@ -167,3 +174,5 @@ const FIRST_PROBE = 400;
 const PROBE_EVERY = 10_000;
 /** Milliseconds hidden after which a live link is opened anew rather than trusted. */
 const SLEEP_NOTICED = 5_000;
+/** Milliseconds after which a link counts as one that lasted: its cut is the first. */
+const LASTING = 5_000;

@@ -321,6 +321,12 @@ test("after the exit nothing is typed, and a closed attachment is no loss", asyn
   expect(await end).toEqual({ kind: "ended", reason: "finished" });
 });
 
+test("a daemon that has said all there is says no more at the next attachment", async () => {
+  const { socket, end } = await attach();
+  socket.cut(1000);
+  expect(await end).toEqual({ kind: "ended", reason: "finished" });
+});
+
 test("missing output closes the attachment, and the next one begins with the screen", async () => {
   const { socket, end } = await attach();
   socket.says(0x02, offset(300), SIZE, utf8(""));

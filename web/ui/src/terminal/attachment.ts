@@ -245,7 +245,8 @@ export class Attachment {
     if (code === null) return { kind: "ended", reason: "unreadable" };
     if (code === CLOSE_GONE) return { kind: "ended", reason: this.closedFor === LOST ? "lost" : "gone" };
     if (code === CLOSE_RESTARTING) return { kind: "lost", why: "restarting" };
-    if (this.exit.peek() && code === NORMAL_CLOSURE) return { kind: "ended", reason: "finished" };
+    // The daemon has said all there is, with or without how the program ended.
+    if (code === NORMAL_CLOSURE) return { kind: "ended", reason: "finished" };
     const now = await refresh(credential, ended);
     if (code === CLOSE_NOT_PERMITTED && now.role === credential.role) return { kind: "ended", reason: "not_permitted" };
     return code === CLOSE_TOO_MANY ? { kind: "lost", retryAfter: TOO_MANY_PAUSE, why: "too_many" } : { kind: "lost" };
