@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Session } from "../protocol";
-import { applied, ordered, since } from "./list";
+import { applied, ending, ordered, since } from "./list";
 
 function session(id: string, created: string, ended: string | null = null): Session {
   return {
@@ -78,4 +78,10 @@ test("an event carries the whole session, so hearing it twice changes nothing", 
 
 test("a removed session is gone", () => {
   expect(applied(new Map([["old", OLD]]), { kind: "session_removed", id: "old" }).size).toBe(0);
+});
+
+test("a program that somebody stopped has not failed", () => {
+  const ended = (code: number | null, signal: number | null) => ending({ code, signal, duration_ms: 1, peak_memory_bytes: 1 });
+  expect([ended(0, null), ended(1, null), ended(null, null)]).toEqual(["done", "failed", "failed"]);
+  expect([1, 2, 15, 9, 11].map((signal) => ended(null, signal))).toEqual(["stopped", "stopped", "stopped", "failed", "failed"]);
 });

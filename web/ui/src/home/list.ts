@@ -4,7 +4,7 @@ import { follow, type NumberedEvent } from "../api/events";
 import type { Link } from "../connection/connection";
 import { linkEndOf } from "../connection/refusals";
 import { authenticate, NoAccess } from "../keys/access";
-import type { Event, Session } from "../protocol";
+import type { Event, Exit, Session } from "../protocol";
 
 /** The sessions as last seen, by id; null before the first answer. */
 export const list = signal<ReadonlyMap<string, Session> | null>(null);
@@ -31,6 +31,12 @@ export function ordered(sessions: Iterable<Session>): Session[] {
 /** Whether a session waits for a person. */
 export function waits({ state, attention }: Session): boolean {
   return state === "running" && attention.state === "waiting";
+}
+
+/** How a program ended: well, as somebody asked it to, or badly. */
+export function ending({ code, signal }: Exit): "done" | "stopped" | "failed" {
+  if (code === 0) return "done";
+  return signal !== null && STOPPING.includes(signal) ? "stopped" : "failed";
 }
 
 function rank(session: Session): number {
@@ -93,3 +99,6 @@ async function consume(
 
 /** How far the stream of which daemon was read. */
 let place: { instance: string | null; seq: number | null } = { instance: null, seq: null };
+
+/** SIGHUP, SIGINT and SIGTERM: somebody's wish. SIGKILL may as well be the system's, short of memory. */
+const STOPPING = [1, 2, 15];

@@ -3,7 +3,7 @@ import type { Session } from "../protocol";
 import { strings } from "../strings";
 import { Eye } from "../ui/icons";
 import { ago, tick } from "../ui/time";
-import { since, waits } from "./list";
+import { ending, since, waits } from "./list";
 
 /** One session of the list: a link to it. */
 export function Row({ session }: { session: Session }) {
@@ -34,10 +34,10 @@ export function Row({ session }: { session: Session }) {
   );
 }
 
-function outcome(session: Session): "waiting" | "running" | "done" | "failed" {
+function outcome(session: Session): "waiting" | "running" | "done" | "stopped" | "failed" {
   if (waits(session)) return "waiting";
   if (session.state === "running") return "running";
-  return session.exit?.code === 0 ? "done" : "failed";
+  return session.exit ? ending(session.exit) : "failed";
 }
 
 function stateWords({ state, exit, attention }: Session): string {

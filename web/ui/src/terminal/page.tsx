@@ -3,7 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { isWaiting } from "../connection/machine";
 import type { Connection } from "../connection/connection";
 import { useConnection } from "../connection/use";
-import { list } from "../home/list";
+import { ending, list } from "../home/list";
 import { strings } from "../strings";
 import { Back, Eye, Readable, Whole } from "../ui/icons";
 import { Ended, Message, ReloadButton } from "../ui/message";
@@ -114,7 +114,7 @@ function ExitBar({ exit }: { exit: Exit }) {
         ? strings.terminal.killedBy(exit.signal)
         : strings.terminal.ended;
   return (
-    <p class="exit" role="status" data-exit={exit.code ?? "none"} data-good={exit.code === 0}>
+    <p class="exit" role="status" data-exit={exit.code ?? "none"} data-ending={ending(exit)}>
       {how} {strings.terminal.after(duration(exit.duration_ms))}
     </p>
   );
