@@ -1,6 +1,9 @@
 //! Slow and stalled viewers beside a writer, while a session floods.
 
-use std::time::{Duration, Instant};
+use std::{
+    fs,
+    time::{Duration, Instant},
+};
 
 use harness::{StampingProxy, TestDaemon, resident_kib, within};
 use pairing::Role;
@@ -74,4 +77,34 @@ async fn under_a_flood_ctrl_c_is_heard_and_a_slow_viewer_shows_the_present() {
 /// How much the session has written, asked for now and then.
 async fn owner_end(daemon: &TestDaemon, id: &str, seen: u64) -> u64 {
     daemon.owner().session(id).await.end.max(seen)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_megabyte_that_is_pasted_into_a_flooding_session_arrives_byte_for_byte() {
+    let daemon = TestDaemon::start().await;
+    let owner = daemon.owner();
+    let [got, sent] = ["got", "sent"].map(|name| daemon.folder().join(name));
+    // Every byte there is, in no short period.
+    let paste: Vec<u8> = (0..1_000_000_u32)
+        .map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8)
+        .collect();
+    fs::write(&sent, &paste).unwrap();
+    let script = format!(
+        "stty raw -echo; echo ready; dd bs=1 count=1 >/dev/null 2>&1; yes flood & head -c {} > {}; kill $!; wait; cmp {} {} && exit 7",
+        paste.len(),
+        got.display(),
+        got.display(),
+        sent.display()
+    );
+    let session = owner.shell(&script).await;
+    let device = daemon.device(Role::Operator).await;
+    let mut writer = device.attach(&session.id, Mode::Write, "screen").await;
+    writer.until("ready").await;
+    // The flood begins with the first key.
+    writer.send_input(b"x").await;
+    for piece in paste.chunks(16 * 1024) {
+        writer.send_input(piece).await;
+    }
+    assert_eq!(writer.until_exit().await.code, Some(7));
+    assert!(fs::read(&got).unwrap() == paste);
 }
