@@ -198,6 +198,10 @@ impl KeeperLink {
     }
 
     fn begin(&self, keeper: Keeper) -> Arc<Keeper> {
+        // Sessions' tasks may run on after everything else of this daemon is dropped.
+        if let Err(error) = keeper.hold_until_exit() {
+            tracing::warn!(%error, "the keeper is let go before this process ends");
+        }
         let keeper = Arc::new(keeper);
         self.state().keeper = Some(Arc::clone(&keeper));
         let (link, lost) = (self.clone(), keeper.lost());

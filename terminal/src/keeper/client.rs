@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, IntoRawFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -319,6 +319,18 @@ impl Keeper {
             true => Origin::Unknown,
             false => Origin::Outside,
         }
+    }
+
+    /// Keeps the connection until this process ends, whatever is dropped: the keeper reads no terminal and serves nobody else while
+    /// a task of this one may still.
+    ///
+    /// # Errors
+    /// Where there is no descriptor left.
+    pub fn hold_until_exit(&self) -> io::Result<()> {
+        let socket = self.shared.socket.get_ref().try_clone()?;
+        // Nobody closes it but the kernel, at this process's end or when it executes another program.
+        let _ = socket.into_raw_fd();
+        Ok(())
     }
 
     /// The keeper's process.
