@@ -5,12 +5,10 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::{Notify, mpsc, watch};
 
 use crate::attachment::{Attachment, Brackets, Drawn, Mode, Start};
-use crate::descriptor;
 use crate::id::SessionId;
 use crate::journal::{Journal, UnixMs};
 use crate::keeper::{Held, Keeper};
@@ -32,6 +30,7 @@ mod stored;
 mod writer;
 
 use rebuild::Rebuild;
+use run::Watched;
 use store::Store;
 
 pub use look::QUIET_MS;
@@ -316,22 +315,6 @@ impl Session {
             tree.kill().await;
         }
         self.shared.until_over().await;
-    }
-}
-
-/// A terminal's master, waited for in both directions.
-struct Watched {
-    reader: AsyncFd<OwnedFd>,
-    control: Arc<AsyncFd<OwnedFd>>,
-}
-
-impl Watched {
-    fn of(held: &Held) -> std::io::Result<Self> {
-        let master = || held.master.try_clone();
-        Ok(Self {
-            reader: descriptor::watch(master()?, Interest::READABLE)?,
-            control: Arc::new(descriptor::watch(master()?, Interest::WRITABLE)?),
-        })
     }
 }
 

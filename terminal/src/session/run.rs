@@ -1,13 +1,33 @@
 //! The course of a session: its output is read, its input written, and its end published last.
 
+use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
+use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::{mpsc, watch};
 
 use super::{SessionState, Shared, lock, reader, writer};
+use crate::descriptor;
+use crate::keeper::Held;
 use crate::process::Exit;
+
+/// A terminal's master, waited for in both directions.
+pub(super) struct Watched {
+    pub(super) reader: AsyncFd<OwnedFd>,
+    pub(super) control: Arc<AsyncFd<OwnedFd>>,
+}
+
+impl Watched {
+    pub(super) fn of(held: &Held) -> io::Result<Self> {
+        let master = || held.master.try_clone();
+        Ok(Self {
+            reader: descriptor::watch(master()?, Interest::READABLE)?,
+            control: Arc::new(descriptor::watch(master()?, Interest::WRITABLE)?),
+        })
+    }
+}
 
 /// Runs a session until its program has ended and all its output is in the journal.
 pub(super) async fn run(
