@@ -182,20 +182,25 @@ impl Drawing {
         }
         // Under a flood the lines that scrolled off are in the records that follow.
         let lines = if is_whole { HISTORY } else { 0 };
-        let checkpoint = {
-            let mut screen = self.shared.screen();
-            // Published under the screen's lock, so it belongs to what the screen shows.
-            let Drawn { ground, sizes, .. } = self.drawn();
-            Checkpoint {
-                ground,
-                sizes,
-                size: screen.size(),
-                first_size: self.first_size,
-                bytes: screen.checkpoint(lines),
-            }
+        let mut screen = self.shared.screen();
+        // Published under the screen's lock, so it belongs to what the screen shows.
+        let Drawn { ground, sizes, .. } = self.drawn();
+        let size = screen.size();
+        let drawn = catch_unwind(AssertUnwindSafe(|| screen.checkpoint(lines)));
+        drop(screen);
+        // Also where it failed: the next one is tried when more was drawn.
+        (self.kept, self.is_kept_whole) = (ground, is_whole);
+        let Ok(bytes) = drawn else {
+            tracing::error!("a session's screen could not be kept");
+            return;
         };
-        (self.kept, self.is_kept_whole) = (checkpoint.ground, is_whole);
-        self.shared.keep(checkpoint);
+        self.shared.keep(Checkpoint {
+            ground,
+            sizes,
+            size,
+            first_size: self.first_size,
+            bytes,
+        });
     }
 
     /// Shows what is held back, and keeps the last screen of a program that ended here.

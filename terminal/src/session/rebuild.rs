@@ -1,5 +1,6 @@
 //! Drawing a screen again that an earlier process had drawn.
 
+use std::panic::catch_unwind;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use crate::attachment::Drawn;
 use crate::checkpoint::Checkpoint;
 use crate::journal::Journal;
 use crate::offset::Offset;
-use crate::screen::Emulator;
+use crate::screen::{Emulator, Screen};
 
 impl Session {
     /// Waits until the screen shows what the program wrote before this process took the session over; at once, where
@@ -95,34 +96,45 @@ impl Shared {
         let shared = Arc::clone(self);
         let reading = tokio::task::spawn_blocking(move || shared.checkpoint());
         let checkpoint = reading.await.ok().flatten();
-        let mut screen = self.screen();
-        let drawn = match checkpoint {
-            Some(checkpoint) => {
-                *screen = Box::new(Emulator::new(checkpoint.size));
-                screen.feed(&checkpoint.bytes);
-                // A drawing asks nothing, and what it says was said.
-                screen.take_replies();
-                screen.take_signals();
-                Drawn {
-                    seen: checkpoint.ground,
-                    ground: checkpoint.ground,
-                    sizes: checkpoint.sizes,
-                }
-            }
-            None => {
-                let size = {
-                    let journal = self.journal();
-                    journal.first_size().unwrap_or(journal.size())
-                };
-                *screen = Box::new(Emulator::new(size));
-                Drawn {
-                    seen: Offset::START,
-                    ground: Offset::START,
-                    sizes: 0,
-                }
-            }
-        };
+        let drawn = checkpoint.and_then(|checkpoint| self.begin_with(&checkpoint));
+        let drawn = drawn.unwrap_or_else(|| self.begin_blank());
         self.drawn.send_replace(drawn);
+    }
+
+    /// Begins the screen with what a checkpoint draws, unless it fails on that.
+    fn begin_with(&self, checkpoint: &Checkpoint) -> Option<Drawn> {
+        let begun = catch_unwind(|| {
+            let mut screen = Emulator::new(checkpoint.size);
+            screen.feed(&checkpoint.bytes);
+            // A drawing asks nothing, and what it says was said.
+            screen.take_replies();
+            screen.take_signals();
+            screen
+        });
+        let Ok(screen) = begun else {
+            tracing::error!("a session's kept screen could not be drawn; it is drawn from its records");
+            return None;
+        };
+        *self.screen() = Box::new(screen);
+        Some(Drawn {
+            seen: checkpoint.ground,
+            ground: checkpoint.ground,
+            sizes: checkpoint.sizes,
+        })
+    }
+
+    /// Begins the screen as it was when the session began.
+    fn begin_blank(&self) -> Drawn {
+        let size = {
+            let journal = self.journal();
+            journal.first_size().unwrap_or(journal.size())
+        };
+        *self.screen() = Box::new(Emulator::new(size));
+        Drawn {
+            seen: Offset::START,
+            ground: Offset::START,
+            sizes: 0,
+        }
     }
 
     /// The last screen on disk. Blocks.

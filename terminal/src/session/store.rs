@@ -103,6 +103,8 @@ pub(super) struct Store {
     is_failing: AtomicBool,
     /// Nothing of it is wanted any more.
     is_abandoned: AtomicBool,
+    /// Writing to it panicked, and nothing more is written.
+    has_failed: AtomicBool,
 }
 
 impl Store {
@@ -115,6 +117,7 @@ impl Store {
             is_complete: AtomicBool::new(false),
             is_failing: AtomicBool::new(false),
             is_abandoned: AtomicBool::new(false),
+            has_failed: AtomicBool::new(false),
         }
     }
 }
@@ -201,9 +204,18 @@ impl Work for Shared {
         }
         let is_complete = store.is_complete.load(Ordering::Acquire);
         store.untold.store(0, Ordering::Relaxed);
+        if store.has_failed.load(Ordering::Relaxed) {
+            if is_complete {
+                self.settled.send_replace(true);
+            }
+            return None;
+        }
         for turn in 0.. {
             match store.tail.write(&self.journal, is_complete, buffer) {
-                Ok(true) if turn == MAX_TURN => return Some(Instant::now()),
+                Ok(true) if turn == MAX_TURN => {
+                    store.write_checkpoint();
+                    return Some(Instant::now());
+                }
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(error) => {
@@ -222,6 +234,15 @@ impl Work for Shared {
             self.settled.send_replace(true);
         }
         again
+    }
+
+    fn failed(&self) {
+        let Some(store) = &self.store else { return };
+        tracing::error!("writing a session's output to the disk failed, and is given up");
+        store.has_failed.store(true, Ordering::Relaxed);
+        if store.is_complete.load(Ordering::Acquire) {
+            self.settled.send_replace(true);
+        }
     }
 }
 

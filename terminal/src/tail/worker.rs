@@ -1,5 +1,6 @@
 //! The one thread that writes to the disk for all sessions.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, OnceLock};
 use std::thread;
@@ -9,6 +10,9 @@ use std::time::Instant;
 pub(crate) trait Work: Send + Sync {
     /// Does a part of what waits; `buffer` is scratch space. Returns when there is more to do.
     fn work(&self, buffer: &mut Vec<u8>) -> Option<Instant>;
+
+    /// Says that working panicked; it is asked again only where somebody schedules it.
+    fn failed(&self);
 }
 
 /// Lets the thread work, at `due` or soon after. Costs nothing until then.
@@ -55,8 +59,11 @@ fn run(jobs: &Receiver<Job>) {
         waiting = later;
         let due: Vec<Job> = due;
         for job in due {
-            if let Some(due) = job.work.work(&mut buffer) {
-                add(&mut waiting, Job { due, ..job });
+            match catch_unwind(AssertUnwindSafe(|| job.work.work(&mut buffer))) {
+                Ok(Some(due)) => add(&mut waiting, Job { due, ..job }),
+                Ok(None) => {}
+                // The thread is everybody's.
+                Err(_panic) => job.work.failed(),
             }
         }
     }
@@ -69,5 +76,47 @@ fn add(waiting: &mut Vec<Job>, job: Job) {
     match waiting.iter_mut().find(same) {
         Some(other) => other.due = other.due.min(job.due),
         None => waiting.push(job),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Sender, channel};
+    use std::sync::{Arc, Mutex};
+    use std::time::Instant;
+
+    use super::{Work, schedule};
+
+    struct Told(bool, Mutex<Sender<&'static str>>);
+
+    impl Told {
+        fn tell(&self, word: &'static str) {
+            self.1.lock().unwrap().send(word).unwrap();
+        }
+    }
+
+    impl Work for Told {
+        fn work(&self, _buffer: &mut Vec<u8>) -> Option<Instant> {
+            assert!(!self.0, "this one fails");
+            self.tell("worked");
+            None
+        }
+
+        fn failed(&self) {
+            self.tell("failed");
+        }
+    }
+
+    #[test]
+    fn work_that_panics_leaves_others_theirs() {
+        let (sender, told) = channel();
+        for fails in [true, false] {
+            let work = Told(fails, Mutex::new(sender.clone()));
+            schedule(Arc::new(work), Instant::now());
+        }
+        drop(sender);
+        let mut words: Vec<_> = told.iter().collect();
+        words.sort_unstable();
+        assert_eq!(words, ["failed", "worked"]);
     }
 }
