@@ -13,6 +13,9 @@ pub(in crate::session) async fn write(
 ) {
     // What is being written, last; below it what an interrupt overtook.
     let mut current: Vec<Chunk> = Vec::new();
+    // Whether it took nothing when it was tried last. Room that comes without a wake is the line discipline's, which
+    // stands behind what nobody reads: an interrupt would wait there.
+    let mut is_full = false;
     loop {
         current.append(&mut lock(&shared.interrupts));
         current.retain(|chunk| !chunk.is_discarded());
@@ -20,14 +23,14 @@ pub(in crate::session) async fn write(
             current.remove(1);
         }
         if let Some(chunk) = current.last_mut() {
-            if deliver(&shared, &master, chunk).await == Delivery::Done {
+            if deliver(&shared, &master, chunk, &mut is_full).await == Delivery::Done {
                 current.pop();
             }
             continue;
         }
         let replies = std::mem::take(&mut *lock(&shared.replies));
         if !replies.is_empty() {
-            let taken = answer(&shared, &master, &replies).await;
+            let taken = answer(&shared, &master, &replies, &mut is_full).await;
             lock(&shared.replies).splice(..0, replies[taken..].iter().copied());
             continue;
         }
@@ -64,12 +67,17 @@ enum Delivery {
 }
 
 /// Writes what is left of a chunk, each `write(2)` through its gate; gives up when that refuses or the terminal does.
-async fn deliver(shared: &Shared, master: &AsyncFd<OwnedFd>, chunk: &mut Chunk) -> Delivery {
+async fn deliver(
+    shared: &Shared,
+    master: &AsyncFd<OwnedFd>,
+    chunk: &mut Chunk,
+    is_full: &mut bool,
+) -> Delivery {
     if chunk.is_interrupt && chunk.taken == 0 {
         // Without waiting until a full terminal takes something.
         let mut result = Ok(());
         let gate = Arc::clone(&chunk.writer.gate);
-        let passed = gate.pass(&mut || result = write_once(shared, master.get_ref(), chunk));
+        let passed = gate.pass(&mut || result = write_once(shared, master.get_ref(), chunk, is_full));
         if !passed || result.is_ok() && chunk.taken >= chunk.bytes.len() {
             return Delivery::Done;
         }
@@ -88,7 +96,7 @@ async fn deliver(shared: &Shared, master: &AsyncFd<OwnedFd>, chunk: &mut Chunk) 
         let gate = Arc::clone(&chunk.writer.gate);
         let outcome = ready.try_io(|master| {
             let mut result = Ok(());
-            let passed = gate.pass(&mut || result = write_once(shared, master.get_ref(), chunk));
+            let passed = gate.pass(&mut || result = write_once(shared, master.get_ref(), chunk, is_full));
             result.map(|()| passed)
         });
         match outcome {
@@ -110,12 +118,12 @@ async fn deliver(shared: &Shared, master: &AsyncFd<OwnedFd>, chunk: &mut Chunk) 
 }
 
 /// Writes once, and remembers what its client need not send again.
-fn write_once(shared: &Shared, master: &OwnedFd, chunk: &mut Chunk) -> io::Result<()> {
+fn write_once(shared: &Shared, master: &OwnedFd, chunk: &mut Chunk, is_full: &mut bool) -> io::Result<()> {
     let length = chunk.bytes.len();
     let known = chunk.place.zip(chunk.writer.client);
     let Some((place, client)) = known else {
         if chunk.taken < length {
-            chunk.taken += type_into(master, chunk)?;
+            chunk.taken += type_into(master, chunk, is_full)?;
         }
         applied(chunk);
         return Ok(());
@@ -125,7 +133,7 @@ fn write_once(shared: &Shared, master: &OwnedFd, chunk: &mut Chunk) -> io::Resul
     chunk.taken = chunk.taken.max(place.taken(length, before));
     if chunk.taken < length {
         shared.set_applied(client, place.after(length).0);
-        match type_into(master, chunk) {
+        match type_into(master, chunk, is_full) {
             Ok(written) => chunk.taken += written,
             Err(error) => {
                 shared.set_applied(client, before.0);
@@ -142,9 +150,16 @@ fn write_once(shared: &Shared, master: &OwnedFd, chunk: &mut Chunk) -> io::Resul
 }
 
 /// Writes what is left of a chunk once. Where the terminal is full, it is told of an interrupt without its byte.
-fn type_into(master: &OwnedFd, chunk: &Chunk) -> io::Result<usize> {
-    match rustix::io::write(master, &chunk.bytes[chunk.taken..]) {
-        Err(Errno::AGAIN) if chunk.is_interrupt && chunk.taken == 0 => pty::interrupt(master).map(|()| 1),
+fn type_into(master: &OwnedFd, chunk: &Chunk, is_full: &mut bool) -> io::Result<usize> {
+    let may_signal = chunk.is_interrupt && chunk.taken == 0;
+    if may_signal && *is_full && pty::interrupt(master).is_ok() {
+        *is_full = false;
+        return Ok(1);
+    }
+    let written = rustix::io::write(master, &chunk.bytes[chunk.taken..]);
+    *is_full = written == Err(Errno::AGAIN);
+    match written {
+        Err(Errno::AGAIN) if may_signal => pty::interrupt(master).map(|()| 1),
         written => Ok(written?),
     }
 }
@@ -155,6 +170,7 @@ fn applied(chunk: &Chunk) {
         sequence,
         from,
         length,
+        ..
     }) = chunk.place
     else {
         return;
@@ -171,7 +187,7 @@ fn applied(chunk: &Chunk) {
 
 /// Writes the screen's answers to the program's queries; returns how many of the bytes are done with: all, unless
 /// something else may have to be done first.
-async fn answer(shared: &Shared, master: &AsyncFd<OwnedFd>, answers: &[u8]) -> usize {
+async fn answer(shared: &Shared, master: &AsyncFd<OwnedFd>, answers: &[u8], is_full: &mut bool) -> usize {
     let mut taken = 0;
     while taken < answers.len() {
         let mut ready = tokio::select! {
@@ -184,7 +200,9 @@ async fn answer(shared: &Shared, master: &AsyncFd<OwnedFd>, answers: &[u8]) -> u
         };
         let is_closed = ready.ready().is_write_closed();
         let rest = &answers[taken..];
-        match ready.try_io(|master| rustix::io::write(master.get_ref(), rest).map_err(io::Error::from)) {
+        let tried = ready.try_io(|master| rustix::io::write(master.get_ref(), rest).map_err(io::Error::from));
+        *is_full = tried.is_err();
+        match tried {
             Ok(Ok(written)) => taken += written,
             Ok(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
             Ok(Err(error)) => {
