@@ -301,6 +301,10 @@ impl Attachment {
             Read::Nothing => Step::WaitForOutput {
                 until: held.filter(|_| limit == 0).map(|(_, until)| until),
             },
+            // Nothing of it may go out yet, so it is not read.
+            Read::Trimmed { .. } if limit == 0 => Step::WaitForOutput {
+                until: held.map(|(_, until)| until),
+            },
             // A viewer that is far behind does not come here: it gets a snapshot.
             Read::Trimmed { .. } => Step::WaitForRecords { limit },
         }
