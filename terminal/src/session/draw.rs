@@ -180,7 +180,8 @@ impl Drawing {
         if !self.shared.has_store() || self.shared.is_settled() {
             return;
         }
-        // Under a flood the lines that scrolled off are in the records that follow.
+        // Under a flood only the screen, which is quickly drawn: a daemon that is killed before it pauses has no scrollback
+        // from before this one, only what the records that follow scroll off.
         let lines = if is_whole { HISTORY } else { 0 };
         let mut screen = self.shared.screen();
         // Published under the screen's lock, so it belongs to what the screen shows.
