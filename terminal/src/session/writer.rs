@@ -90,6 +90,7 @@ impl Writer {
                 sequence,
                 from: interrupt.start,
                 length: bytes.len(),
+                in_brackets: bytes.starts_with(PASTE),
             };
             let generation = self.state.generation.load(Ordering::Acquire);
             let mut chunk = self.chunk(&bytes[interrupt], generation, Some(place));
@@ -129,6 +130,7 @@ impl Writer {
                 sequence: *sequence,
                 from,
                 length: bytes.len(),
+                in_brackets: bytes.starts_with(PASTE),
             };
             self.send(self.chunk(part, *generation, Some(place))).await?;
             from += part.len();
@@ -148,6 +150,15 @@ impl Writer {
     #[must_use]
     pub fn applied(&self) -> watch::Receiver<u64> {
         self.state.applied.subscribe()
+    }
+
+    /// Whether the part of this numbered input that the terminal has already was typed as a paste in brackets; none where
+    /// it has none of it, or all. The rest has to come in the same form.
+    #[must_use]
+    pub fn was_in_brackets(&self, sequence: u64) -> Option<bool> {
+        let client = self.state.client?;
+        let _still = lock(&self.shared.typing);
+        Progress(self.shared.applied(client)?).form_of(sequence)
     }
 
     /// Where the first bytes are of which the terminal would make SIGINT.
@@ -272,6 +283,8 @@ struct State {
 
 /// Input bytes in one write: what a terminal takes at once.
 const MAX_CHUNK: usize = 4 * 1024;
+/// How a paste in brackets begins (DECSET 2004).
+const PASTE: &[u8] = b"\x1b[200~";
 /// Interrupts in a row that go ahead together.
 const MAX_INTERRUPT: usize = 16;
 /// Between two tries at a full terminal whose readiness says nothing any more.

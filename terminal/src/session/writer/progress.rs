@@ -1,6 +1,6 @@
 //! How much of a client's input the terminal has taken, to the byte.
 
-/// Whole messages, and bytes of the one after them; as one number, so that it is remembered as one.
+/// Whole messages, and bytes of the one after them with the form in which they were typed; as one number, so that it is remembered as one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Progress(pub(super) u64);
 
@@ -10,6 +10,8 @@ pub(super) struct Place {
     pub(super) sequence: u64,
     pub(super) from: usize,
     pub(super) length: usize,
+    /// Whether the message is typed as a paste in brackets (DECSET 2004): its bytes count in that form.
+    pub(super) in_brackets: bool,
 }
 
 impl Progress {
@@ -18,8 +20,14 @@ impl Progress {
         self.0 >> BITS
     }
 
-    fn new(messages: u64, bytes: usize) -> Self {
-        Self((messages << BITS) | bytes as u64)
+    /// Whether the part of this message that was taken was typed in brackets; none where no part of it was, or all.
+    pub(super) fn form_of(self, sequence: u64) -> Option<bool> {
+        let is_partly_taken = self.messages() + 1 == sequence && self.bytes() > 0;
+        is_partly_taken.then_some(self.0 & IN_BRACKETS != 0)
+    }
+
+    fn bytes(self) -> usize {
+        (self.0 & BYTES) as usize
     }
 }
 
@@ -28,10 +36,14 @@ impl Place {
     pub(super) fn after(self, taken: usize) -> Progress {
         let bytes = self.from + taken;
         if bytes >= self.length {
-            Progress::new(self.sequence, 0)
-        } else {
-            Progress::new(self.sequence.saturating_sub(1), bytes)
+            return Progress(self.sequence << BITS);
         }
+        let form = if self.in_brackets && bytes > 0 {
+            IN_BRACKETS
+        } else {
+            0
+        };
+        Progress((self.sequence.saturating_sub(1) << BITS) | form | bytes as u64)
     }
 
     /// How many of the piece's bytes the terminal has already, at most `piece`.
@@ -43,8 +55,7 @@ impl Place {
         if whole + 1 < self.sequence {
             return 0;
         }
-        let bytes = (progress.0 & BYTES) as usize;
-        bytes.saturating_sub(self.from).min(piece)
+        progress.bytes().saturating_sub(self.from).min(piece)
     }
 }
 
@@ -52,9 +63,10 @@ impl Place {
 pub(super) const MAX_SEQUENCE: u64 = (1 << (64 - BITS)) - 1;
 /// Bytes of one message at most.
 pub(super) const MAX_LENGTH: usize = BYTES as usize;
-/// Bits for the bytes of a message that is taken in part; the rest count messages, more than anybody types.
+/// Bits for the message that is taken in part, its form and its bytes; the rest count messages, more than anybody types.
 const BITS: u32 = 24;
-const BYTES: u64 = (1 << BITS) - 1;
+const IN_BRACKETS: u64 = 1 << (BITS - 1);
+const BYTES: u64 = IN_BRACKETS - 1;
 
 #[cfg(test)]
 mod tests {
@@ -65,7 +77,24 @@ mod tests {
             sequence,
             from,
             length,
+            in_brackets: false,
         }
+    }
+
+    #[test]
+    fn a_part_of_a_message_keeps_the_form_in_which_it_was_typed() {
+        let paste = Place {
+            in_brackets: true,
+            ..place(3, 0, 20)
+        };
+        assert_eq!(paste.after(0).form_of(3), None);
+        assert_eq!(paste.after(8).form_of(3), Some(true));
+        assert_eq!(paste.after(8).form_of(4), None);
+        assert_eq!(paste.after(20).form_of(4), None);
+        assert_eq!(place(3, 0, 20).after(8).form_of(3), Some(false));
+        assert_eq!(paste.taken(20, paste.after(8)), 8);
+        assert_eq!(paste.after(8).messages(), 2);
+        assert!(paste.after(8) < paste.after(9) && paste.after(19) < paste.after(20));
     }
 
     #[test]
