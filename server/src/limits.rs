@@ -45,6 +45,9 @@ pub const PUBLIC_BODY: usize = 4 * 1024;
 /// Bytes of one WebSocket message from a client: a large paste arrives in several.
 pub(crate) const MESSAGE: usize = 1024 * 1024;
 
+/// Bytes that a WebSocket reads at once: its buffer is filled with zeroes before each read, and each connection keeps one.
+pub(crate) const READ_BUFFER: usize = 4 * 1024;
+
 /// Bytes of a WebSocket's first frame: a token has fewer than 100.
 pub(crate) const FIRST_FRAME: usize = 512;
 

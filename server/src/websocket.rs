@@ -25,7 +25,7 @@ use crate::{
     connections::Connection,
     error::Failure,
     extract::Query,
-    limits::{CLOSE_FRAME, FIRST_FRAME, MESSAGE},
+    limits::{CLOSE_FRAME, FIRST_FRAME, MESSAGE, READ_BUFFER},
     peer::Peer,
     router::{On, RouteInfo, Routes},
 };
@@ -163,7 +163,10 @@ where
     };
     let Query(query) = parts.extract().await?;
     let upgrade: WebSocketUpgrade = parts.extract().await.map_err(|_| Failure::UpgradeRequired)?;
-    let upgrade = upgrade.max_message_size(MESSAGE).max_frame_size(MESSAGE);
+    let upgrade = upgrade
+        .max_message_size(MESSAGE)
+        .max_frame_size(MESSAGE)
+        .read_buffer_size(READ_BUFFER);
     wish.connection.set_upgraded();
     Ok(upgrade
         .on_upgrade(move |socket| run(wish, permit, query, socket))
