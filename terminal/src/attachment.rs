@@ -420,8 +420,9 @@ enum Step {
 
 /// Bytes that who comes back may have missed and still gets as they are.
 const MAX_MISSED: u64 = window::LARGEST as u64;
-/// Bytes in one update: enough that a flood is few messages, few enough that other work gets its turn.
-const MAX_OUTPUT: usize = 32 * 1024;
+/// Bytes in one update: enough that a flood is few messages, few enough that other work gets its turn; with the headers
+/// around them they fill two TLS records (RFC 8446 section 5.1) and begin no third.
+const MAX_OUTPUT: usize = 32 * 1024 - 32;
 /// A viewer that has not had all there was for so long is late. With what is on its way, it shows nothing that is older than
 /// half a second, a round trip and one screen's transfer.
 const LATE: Duration = Duration::from_millis(250);

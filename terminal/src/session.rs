@@ -202,6 +202,7 @@ impl Session {
         }
         self.shared.appended(1);
         self.shared.output.send_replace(());
+        self.shared.undrawn.notify_one();
         true
     }
 
@@ -340,6 +341,8 @@ pub(crate) struct Shared {
     screen: Mutex<Box<dyn Screen>>,
     /// Wakes who waits for a record.
     pub(crate) output: watch::Sender<()>,
+    /// Wakes who draws, behind those who wait for a record: nobody's echo waits for the screen.
+    undrawn: Notify,
     pub(crate) drawn: watch::Sender<Drawn>,
     pub(crate) state: watch::Sender<SessionState>,
     /// The master's writing side; gone once the program has ended.
@@ -401,6 +404,7 @@ impl Shared {
             screen: Mutex::new(Box::new(Emulator::new(size))),
             journal: Mutex::new(journal),
             output: watch::Sender::new(()),
+            undrawn: Notify::new(),
             drawn: watch::Sender::new(drawn),
             state: watch::Sender::new(SessionState::Running),
             control: Mutex::new(control),

@@ -33,7 +33,12 @@ impl Brackets {
         let mut index = 0;
         while index < output.len() {
             if self.state == State::Ground {
-                let Some(next) = output[index..].iter().position(|byte| *byte == ESCAPE) else {
+                let rest = &output[index..];
+                // Mostly there is none, and this looks at many bytes at a time.
+                if !rest.contains(&ESCAPE) {
+                    return;
+                }
+                let Some(next) = rest.iter().position(|byte| *byte == ESCAPE) else {
                     return;
                 };
                 index += next;

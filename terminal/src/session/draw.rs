@@ -21,13 +21,11 @@ pub(super) async fn draw(shared: Arc<Shared>) {
     if !shared.is_rebuilt() {
         shared.begin_again().await;
     }
-    let mut output = shared.output.subscribe();
     let mut state = shared.state.subscribe();
     let mut drawing = Drawing::new(shared);
     // Where a held synchronized update began, and when it is drawn although it has not ended.
     let mut held: Option<(Offset, Instant)> = None;
     loop {
-        output.borrow_and_update();
         let has_ended = !state.borrow_and_update().is_running();
         let has_drawn = drawing.step().await;
         if has_drawn {
@@ -35,7 +33,9 @@ pub(super) async fn draw(shared: Arc<Shared>) {
             let is_held = drawing.shared.screen().is_held();
             let same = held.filter(|(begin, _)| *begin == ground);
             held = is_held.then(|| same.unwrap_or_else(|| (ground, Instant::now() + MAX_HELD)));
-            tokio::task::yield_now().await;
+            if drawing.bytes.len() >= MAX_TURN {
+                tokio::task::yield_now().await;
+            }
         } else if has_ended {
             drawing.end();
             return;
@@ -47,17 +47,10 @@ pub(super) async fn draw(shared: Arc<Shared>) {
             }
             _ if has_drawn => {}
             Some((_, until)) => {
-                let _ = timeout_at(until, changed(&mut output, &mut state)).await;
+                let _ = timeout_at(until, drawing.changed(&mut state)).await;
             }
-            None => changed(&mut output, &mut state).await,
+            None => drawing.changed(&mut state).await,
         }
-    }
-}
-
-async fn changed(output: &mut watch::Receiver<()>, state: &mut watch::Receiver<SessionState>) {
-    tokio::select! {
-        _ = output.changed() => {}
-        _ = state.changed() => {}
     }
 }
 
@@ -95,6 +88,14 @@ impl Drawing {
 
     fn drawn(&self) -> Drawn {
         *self.shared.drawn.borrow()
+    }
+
+    /// Waits until there may be more to draw.
+    async fn changed(&self, state: &mut watch::Receiver<SessionState>) {
+        tokio::select! {
+            () = self.shared.undrawn.notified() => {}
+            _ = state.changed() => {}
+        }
     }
 
     /// Draws the next record; returns whether there was one.

@@ -39,12 +39,15 @@ pub(super) async fn read(
 
 /// Reads what is left when the program has ended.
 async fn drain(shared: &Arc<Shared>, master: &mut Master) {
+    // A turn that was cut short may not have said so.
+    shared.undrawn.notify_one();
     let deadline = Instant::now() + MAX_DRAIN;
     let mut taken = 0;
     let mut paused = false;
     loop {
         match read_some(master.terminal.get_ref(), shared) {
-            Outcome::Read(bytes) => {
+            Outcome::Read { bytes, .. } => {
+                shared.undrawn.notify_one();
                 taken += bytes;
                 paused = false;
                 // The terminal holds less, so what the program wrote is taken; the rest is somebody else's.
@@ -86,17 +89,37 @@ impl Master {
     /// Waits for output and takes some. Cancel safe: output is taken and recorded without a wait between.
     async fn turn(&mut self, shared: &Arc<Shared>) {
         wait_for_screen(shared).await;
-        match read_some(self.terminal.get_ref(), shared) {
-            Outcome::Read(_) => {
+        let is_told = !self.was_closed;
+        match self.take(shared).await {
+            Outcome::Read { .. } => {
                 self.retry = FIRST_RETRY;
-                // Other sessions and their viewers are on the same thread.
+                // Viewers first, and whoever else is on the same thread.
                 tokio::task::yield_now().await;
+                shared.undrawn.notify_one();
             }
             // The screen is waited for first.
             Outcome::Full => {}
-            Outcome::Empty if !self.was_closed => self.readable().await,
+            Outcome::Empty if is_told => {}
             Outcome::Empty | Outcome::Closed => self.register_anew().await,
         }
+    }
+
+    /// Takes some output; waits for it where readiness says when it comes.
+    async fn take(&mut self, shared: &Arc<Shared>) -> Outcome {
+        if self.was_closed {
+            return read_some(self.terminal.get_ref(), shared);
+        }
+        let Ok(mut ready) = self.terminal.readable().await else {
+            return std::future::pending().await;
+        };
+        let is_closed = ready.ready().is_read_closed();
+        let outcome = read_some(ready.get_inner(), shared);
+        if matches!(outcome, Outcome::Empty | Outcome::Read { is_all: true, .. }) {
+            // What came since that was read has made it ready anew, which stays.
+            ready.clear_ready();
+        }
+        self.was_closed = is_closed;
+        outcome
     }
 
     /// Waits until there may be something to read; for ever, once the readiness is of no use.
@@ -139,7 +162,11 @@ async fn wait_for_screen(shared: &Shared) {
 }
 
 enum Outcome {
-    Read(usize),
+    Read {
+        bytes: usize,
+        /// Whether there was no more.
+        is_all: bool,
+    },
     /// Nothing now.
     Empty,
     /// There may be something, but no room for it until the screen has drawn more.
@@ -171,6 +198,11 @@ fn read_some(terminal: &OwnedFd, shared: &Arc<Shared>) -> Outcome {
                 lock(&shared.brackets).feed(journal.end(), &buffer[..length], std::time::Instant::now());
                 // There was room, and nobody else appends output.
                 taken += journal.append(time_ms, &buffer[..length], needed);
+                // It gave all it had: what comes next makes it ready anew. To ask an empty terminal would wait for the
+                // kernel's own thread that fills it (tty_buffer_flush_work), and with it all who share this one.
+                if length < READ_SIZE {
+                    break;
+                }
             }
             Err(Errno::INTR) => {}
             Err(_would_block) => break,
@@ -181,13 +213,16 @@ fn read_some(terminal: &OwnedFd, shared: &Arc<Shared>) -> Outcome {
     }
     shared.appended(taken);
     shared.output.send_replace(());
-    Outcome::Read(taken)
+    Outcome::Read {
+        bytes: taken,
+        is_all: matches!(outcome, Outcome::Empty) && taken < MAX_TURN,
+    }
 }
 
 /// Bytes; the most that one read of a terminal returns.
 const READ_SIZE: usize = 4 * 1024;
-/// Bytes taken before others get their turn.
-const MAX_TURN: usize = 32 * 1024;
+/// Bytes taken before others get their turn: a few hundred microseconds' worth, so that no key waits long behind a flood.
+const MAX_TURN: usize = 8 * 1024;
 /// Bytes that the screen may be behind before reading waits for it.
 const MAX_BEHIND: u64 = 1024 * 1024;
 /// Bytes, more than a terminal can hold unread.
