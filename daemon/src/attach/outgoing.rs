@@ -1,10 +1,12 @@
 //! What a client is sent.
 
+use std::time::Duration;
+
 use axum::extract::ws::{CloseFrame, Message, WebSocket};
 use futures_util::{SinkExt, stream::SplitSink};
 use protocol::attach::{ClaimChange, Hello, Mode, ServerMessage};
 use terminal::{Attachment, Offset, Size, Update};
-use tokio::sync::watch;
+use tokio::{sync::watch, time::sleep};
 
 use super::{End, LEFT, LOST, Typist};
 use crate::sessions::{Holder, People, Presence, wire_exit, wire_size};
@@ -112,6 +114,9 @@ impl Outgoing<'_> {
                 Step::Update(None) if !has_exited => return LOST,
                 Step::Update(None) => {
                     self.close().await;
+                    // A stream that is closed while something of its other end is unread is reset, and what was sent last is
+                    // lost where it has to be sent again. The other end answers, which ends this.
+                    sleep(FAREWELL).await;
                     break;
                 }
             };
@@ -203,6 +208,9 @@ fn size_message(offset: Offset, size: Size, claim: ClaimChange) -> ServerMessage
         claim,
     }
 }
+
+/// How long who was told the end may take to leave.
+const FAREWELL: Duration = Duration::from_secs(1);
 
 /// RFC 6455 section 7.4.1: the purpose is fulfilled.
 const NORMAL: u16 = 1000;
