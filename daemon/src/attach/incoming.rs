@@ -1,6 +1,10 @@
 //! What a client sends.
 
-use std::{pin::pin, sync::Arc, time::Duration};
+use std::{
+    pin::{Pin, pin},
+    sync::Arc,
+    time::Duration,
+};
 
 use axum::extract::ws::{Message, WebSocket};
 use futures_util::{StreamExt, stream::SplitStream};
@@ -13,7 +17,7 @@ use tokio::{
         mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
         watch,
     },
-    time::timeout,
+    time::{Instant, Sleep, sleep, timeout},
 };
 
 use super::{End, InputTally, LEFT, MALFORMED, Typist, paste};
@@ -57,8 +61,9 @@ impl Incoming<'_> {
 
     async fn read(mut self, queue: UnboundedSender<Pending>) -> End {
         let room = Arc::new(Semaphore::new(MAX_PENDING));
+        let mut lapse = pin!(sleep(LAPSE));
         loop {
-            let bytes = match self.receive().await {
+            let bytes = match self.receive(lapse.as_mut()).await {
                 Some(Ok(Message::Binary(bytes))) => bytes,
                 Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue,
                 Some(Ok(Message::Text(_))) => return MALFORMED,
@@ -79,16 +84,27 @@ impl Incoming<'_> {
     }
 
     /// The next message. A writer that says nothing for too long has left its claim to others until it speaks again.
-    async fn receive(&mut self) -> Option<Result<Message, axum::Error>> {
+    async fn receive(&mut self, mut lapse: Pin<&mut Sleep>) -> Option<Result<Message, axum::Error>> {
         let Some(typist) = self.typist else {
             return self.stream.next().await;
         };
-        if let Ok(message) = timeout(LAPSE, self.stream.next()).await {
-            return message;
+        // Set anew when it has run out, not with each key, since setting a timer may wake another thread.
+        let until = Instant::now() + LAPSE;
+        loop {
+            tokio::select! {
+                biased;
+                message = self.stream.next() => return message,
+                () = lapse.as_mut() => {}
+            }
+            if until <= lapse.deadline() {
+                break;
+            }
+            lapse.as_mut().reset(until);
         }
         typist.claimant.silent(true);
         let message = self.stream.next().await;
         typist.claimant.silent(false);
+        lapse.reset(Instant::now() + LAPSE);
         message
     }
 
