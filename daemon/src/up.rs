@@ -62,7 +62,10 @@ pub fn up(options: &UpOptions, on_ready: impl FnOnce(&Ready)) -> Result<(), UpEr
     let descriptors = DescriptorLimit::current();
     raise_descriptors();
     rustls::crypto::ring::default_provider().install_default().ok();
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .event_interval(EVENT_INTERVAL)
+        .build();
     let runtime = runtime.map_err(UpError::io("start its threads"))?;
     let restart = Restart::of_this_process(descriptors);
     let served = runtime.block_on(run(paths, &config, (restart, options), on_ready));
@@ -306,3 +309,7 @@ fn raise_descriptors() {
         tracing::warn!(%error, "the limit on open descriptors stays as it was");
     }
 }
+
+/// Tasks between two looks at what the system has ready. Most bring a few KiB on and take up to a millisecond: a key must not
+/// wait for many of them.
+const EVENT_INTERVAL: u32 = 4;
