@@ -259,7 +259,8 @@ impl Service {
 
     fn take_children(&mut self, now: Instant) {
         let is_news = rustix::io::read(&self.ended, &mut [0; 128]).is_ok();
-        if !is_news && !(self.has_orphans && self.looks_at <= now) {
+        let is_time_to_look = self.has_orphans && self.looks_at <= now;
+        if !is_news && !is_time_to_look {
             return;
         }
         while let Ok(Some(ended)) = take_ended() {
