@@ -274,7 +274,8 @@ impl Service {
         size: Size,
         plan: OwnedFd,
     ) -> Result<(), (Step, io::Error)> {
-        if self.kept.iter().any(|kept| kept.id == id) {
+        // What is over is no more than not yet let go.
+        if self.kept.iter().any(|kept| kept.id == id && !kept.is_over()) {
             return Err((Step::Duplicate, io::ErrorKind::AlreadyExists.into()));
         }
         let (master, slave) = pty::open(size).map_err(|error| (Step::Terminal, error))?;
