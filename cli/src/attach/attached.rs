@@ -86,7 +86,11 @@ impl Attached {
                 self.paint(Job::Server(message))?;
             }
             Event::Away => self.paint(Job::Away)?,
-            Event::Back { unconfirmed } => self.paint(Job::Back { unconfirmed })?,
+            Event::Back(hello) => {
+                self.mode = hello.mode;
+                self.paint(Job::Back(hello))?;
+            }
+            Event::Unconfirmed(keys) => self.paint(Job::Unconfirmed(keys))?,
             Event::Lost(failure) => return Err(failure),
         }
         Ok(None)

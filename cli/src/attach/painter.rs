@@ -48,11 +48,10 @@ pub(super) enum Job {
     Local((u16, u16)),
     /// The connection is lost, and is being made anew.
     Away,
-    /// The connection is there again; so many keys were not confirmed, and are not sent again.
-    Back {
-        /// Keys.
-        unconfirmed: usize,
-    },
+    /// The connection is there again.
+    Back(Box<Hello>),
+    /// So many keys were not confirmed, and are not sent again.
+    Unconfirmed(usize),
     /// The person has typed, hence read what was said over the screen.
     Typed,
     /// To leave the terminal as it was before, or with what stays there; cursor below it.
@@ -245,7 +244,8 @@ impl<W: Write + Send + 'static> Painter<W> {
             ) => self.hear(&message),
             Job::End { .. } => {}
             Job::Away => self.away(),
-            Job::Back { unconfirmed } => self.back(unconfirmed),
+            Job::Back(hello) => self.back(&hello),
+            Job::Unconfirmed(keys) => self.given_up(keys),
             Job::Local((columns, rows)) => {
                 self.place.local = Size::new(columns, rows);
                 self.repaint_all();

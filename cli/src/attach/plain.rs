@@ -4,7 +4,10 @@ use std::{io::IsTerminal, os::fd::AsFd, time::Duration};
 
 use protocol::attach::{ClientMessage, Mode, ServerMessage};
 use rustix::fs::{FileType, fstat};
-use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::{
+    io::{AsyncWrite, AsyncWriteExt},
+    sync::mpsc::Receiver,
+};
 
 use super::{End, filter::Filter, keyboard, modes::Modes};
 use crate::{
@@ -23,7 +26,7 @@ pub(crate) async fn follow(client: &Client, session: &str) -> Result<End, Failur
     let link = Link::open(client, session, Mode::Lossless, Begin::Output, Some(PATIENCE)).await?;
     if has_input() {
         match Link::open(client, session, Mode::Write, Begin::Screen, Some(PATIENCE)).await {
-            Ok(link) => drop(tokio::spawn(send_input(link))),
+            Ok(link) => drop(tokio::spawn(send_input(link, keyboard::read()))),
             // The program may have ended already: its output and its code are to be had all the same.
             Err(_) => output::note("standard input could not be sent: the program takes none any more"),
         }
@@ -52,7 +55,7 @@ async fn pass_on(
     loop {
         let message = match link.events.recv().await {
             Some(Event::Message(message)) => message,
-            Some(Event::Away | Event::Back { .. }) => continue,
+            Some(Event::Away | Event::Back(_) | Event::Unconfirmed(_)) => continue,
             Some(Event::Lost(failure)) => return Err(failure),
             None => return Err(Failure::lost("the link to the daemon ended")),
         };
@@ -103,8 +106,7 @@ fn gone(expected: u64, offset: u64) -> Failure {
 }
 
 /// Sends standard input; its end is the end of the program's input, not of the session.
-async fn send_input(mut link: Link) {
-    let mut input = keyboard::read();
+async fn send_input(mut link: Link, mut input: Receiver<Vec<u8>>) {
     let (mut sequence, mut applied, mut ended, mut at_line_start) = (0, 0, false, true);
     loop {
         let message = tokio::select! {
@@ -120,18 +122,26 @@ async fn send_input(mut link: Link) {
                     ServerMessage::Output { offset, bytes } => ClientMessage::Ack { offset: offset + bytes.len() as u64 },
                     ServerMessage::Snapshot { ground, .. } => ClientMessage::Ack { offset: ground },
                     ServerMessage::InputApplied { sequence } => {
-                        applied = sequence;
+                        applied = applied.max(sequence);
                         continue;
+                    }
+                    ServerMessage::Hello(hello) if hello.mode != Mode::Write => {
+                        output::note("the rest of standard input is not sent: the daemon cannot write down who types");
+                        return;
                     }
                     ServerMessage::Exit(_) => return,
                     _ => continue,
                 },
-                Some(Event::Back { unconfirmed: 1.. }) => {
-                    output::note("some of standard input may be lost: nobody knows what of it the program got");
-                    applied = sequence;
+                // What was said before is with the program, will be sent again, or is given up.
+                Some(Event::Back(hello)) => {
+                    applied = hello.input_applied.map_or(sequence, |known| known.max(applied));
                     continue;
                 }
-                Some(Event::Away | Event::Back { .. }) => continue,
+                Some(Event::Unconfirmed(_)) => {
+                    output::note("some of standard input may be lost: nobody knows what of it the program got");
+                    continue;
+                }
+                Some(Event::Away) => continue,
                 Some(Event::Lost(_)) | None => return,
             },
         };

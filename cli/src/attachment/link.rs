@@ -4,7 +4,7 @@ use std::{fs::File, io::Read, time::Duration};
 
 use protocol::attach::{ClientMessage, Hello, Mode, ServerMessage};
 use tokio::{
-    sync::mpsc::{self, Receiver, Sender, UnboundedReceiver, UnboundedSender},
+    sync::mpsc::{self, Receiver, Sender, UnboundedReceiver, UnboundedSender, error::SendError},
     task::JoinHandle,
     time::{Instant, MissedTickBehavior, interval_at, sleep_until, timeout},
 };
@@ -20,10 +20,9 @@ pub(crate) enum Event {
     /// The connection is lost, and is being made anew.
     Away,
     /// The connection is there again.
-    Back {
-        /// Keys of which nobody knows whether the program got them; they are not sent again.
-        unconfirmed: usize,
-    },
+    Back(Box<Hello>),
+    /// So many keys of which nobody knows whether the program got them; they are not sent again.
+    Unconfirmed(usize),
     /// The end: it does not come back.
     Lost(Failure),
 }
@@ -173,16 +172,21 @@ impl Course {
                         Err(failure) => return Outcome::Ended(failure),
                     };
                     heard = Instant::now();
-                    self.note(&message);
+                    let given_up = self.note(&message);
                     if !matches!(message, ServerMessage::Pong { .. })
                         && events.send(Event::Message(message)).await.is_err()
                     {
                         return Outcome::Left;
                     }
+                    if tell_given_up(given_up, events).await.is_err() {
+                        return Outcome::Left;
+                    }
                 }
                 message = said.recv() => {
                     let Some(message) = message else { return Outcome::Left };
-                    self.remember(&message);
+                    if tell_given_up(self.remember(&message), events).await.is_err() {
+                        return Outcome::Left;
+                    }
                     // Where the sender has failed, the receiver does so as well.
                     tell.send(message).ok();
                 }
@@ -217,7 +221,7 @@ impl Course {
                 tokio::select! {
                     outcome = &mut attempt => break outcome,
                     message = said.recv() => match message {
-                        Some(message) => self.remember(&message),
+                        Some(message) => tell_given_up(self.remember(&message), events).await.map_err(|_| None)?,
                         None => return Err(None),
                     },
                     () = sleep_until(began + UNNOTICED), if !is_told => {
@@ -228,9 +232,10 @@ impl Course {
             };
             match outcome {
                 Ok((outgoing, incoming, hello)) => {
-                    let unconfirmed = self.greet(&hello)?;
-                    let back = Event::Back { unconfirmed };
+                    let given_up = self.greet(&hello)?;
+                    let back = Event::Back(Box::new(hello));
                     events.send(back).await.map_err(|_| None)?;
+                    tell_given_up(given_up, events).await.map_err(|_| None)?;
                     return Ok((outgoing, incoming));
                 }
                 Err(refusal) if !refusal.is_about_the_link() => return Err(Some(refusal)),
@@ -247,17 +252,24 @@ impl Course {
         if hello.instance != self.instance {
             return Err(Failure::lost("another daemon answers where this was attached"));
         }
-        Ok(match hello.input_applied {
-            Some(applied) => {
-                self.unconfirmed.confirm(applied);
-                0
-            }
-            None => self.unconfirmed.give_up(),
+        if let Some(applied) = hello.input_applied {
+            self.unconfirmed.confirm(applied);
+        }
+        self.wish.mode = hello.mode;
+        Ok(if hello.input_applied.is_none() || hello.mode != Mode::Write {
+            self.unconfirmed.give_up()
+        } else {
+            0
         })
     }
 
-    fn note(&mut self, message: &ServerMessage) {
+    /// Gives back how many keys are given up: who may not type any more must not type them at the next connection.
+    fn note(&mut self, message: &ServerMessage) -> usize {
         match message {
+            ServerMessage::Hello(hello) if hello.mode != Mode::Write => {
+                self.wish.mode = hello.mode;
+                return self.unconfirmed.give_up();
+            }
             ServerMessage::Output { offset, bytes } => {
                 self.begin = Begin::Offset(offset + bytes.len() as u64);
             }
@@ -266,15 +278,32 @@ impl Course {
             ServerMessage::Exit(_) => self.has_ended = true,
             _ => {}
         }
+        0
     }
 
-    fn remember(&mut self, message: &ClientMessage) {
+    /// Gives back how many keys go nowhere, as they were typed before it was known that this only views.
+    fn remember(&mut self, message: &ClientMessage) -> usize {
         match message {
-            ClientMessage::Input { sequence, bytes } => self.unconfirmed.push(*sequence, bytes.clone()),
+            ClientMessage::Input { sequence, bytes } => {
+                self.unconfirmed.push(*sequence, bytes.clone());
+                if self.wish.mode != Mode::Write {
+                    return self.unconfirmed.give_up();
+                }
+            }
             ClientMessage::Size { .. } => self.size = Some(message.clone()),
             _ => {}
         }
+        0
     }
+}
+
+/// # Errors
+/// Nobody hears any more.
+async fn tell_given_up(keys: usize, events: &Sender<Event>) -> Result<(), SendError<Event>> {
+    if keys == 0 {
+        return Ok(());
+    }
+    events.send(Event::Unconfirmed(keys)).await
 }
 
 async fn connect(wish: Wish, begin: Begin) -> Result<(Outgoing, Incoming, Hello), Failure> {
@@ -326,3 +355,6 @@ const UNNOTICED: Duration = Duration::from_millis(300);
 const GREETING: Duration = Duration::from_secs(5);
 /// How long what was said last may take to be sent.
 const LAST_WORDS: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests;

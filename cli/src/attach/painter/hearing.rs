@@ -2,7 +2,7 @@
 
 use std::{io::Write, time::Instant};
 
-use protocol::attach::{Mode, Presence, ServerMessage};
+use protocol::attach::{Hello, Mode, Presence, ServerMessage};
 
 use super::{NOTICE, Painter};
 use crate::{
@@ -21,11 +21,7 @@ impl<W: Write + Send + 'static> Painter<W> {
                     self.say(words);
                 }
             }
-            ServerMessage::Hello(hello) if hello.mode != self.place.mode => {
-                self.place.mode = hello.mode;
-                self.present = (hello.viewers, hello.writers);
-                self.say("from now on this only views: the daemon cannot write down who types".to_owned());
-            }
+            ServerMessage::Hello(hello) => self.greeted(hello),
             _ => {}
         }
     }
@@ -37,15 +33,27 @@ impl<W: Write + Send + 'static> Painter<W> {
     }
 
     /// Shows that it is there again.
-    pub(super) fn back(&mut self, keys: usize) {
+    pub(super) fn back(&mut self, hello: &Hello) {
         if std::mem::take(&mut self.is_away) {
             self.repaint_all();
         }
-        if keys > 0 {
-            self.say(format!(
-                "{}; type them again if they are missing",
-                unconfirmed(keys)
-            ));
+        self.greeted(hello);
+    }
+
+    /// Says that nobody knows whether the program got so many keys.
+    pub(super) fn given_up(&mut self, keys: usize) {
+        let unconfirmed = unconfirmed(keys);
+        self.say(match self.place.mode {
+            Mode::Write => format!("{unconfirmed}; type them again if they are missing"),
+            Mode::View | Mode::Lossless => format!("{ONLY_VIEWS}; {unconfirmed}"),
+        });
+    }
+
+    fn greeted(&mut self, hello: &Hello) {
+        if hello.mode != self.place.mode {
+            self.place.mode = hello.mode;
+            self.present = (hello.viewers, hello.writers);
+            self.say(ONLY_VIEWS.to_owned());
         }
     }
 
@@ -70,6 +78,8 @@ fn presence_in_words(mode: Mode, presence: &Presence) -> String {
         Some(others) => format!("{others}: {}", names.join(", ")),
     }
 }
+
+const ONLY_VIEWS: &str = "from now on this only views: the daemon cannot write down who types";
 
 #[cfg(test)]
 mod tests {

@@ -2,16 +2,19 @@ use std::{path::PathBuf, time::Duration};
 
 use futures_util::{SinkExt, StreamExt};
 use protocol::{
-    attach::{CLOSE_RESTARTING, CLOSE_REVOKED, Hello, Mode, ServerMessage},
+    attach::{CLOSE_RESTARTING, CLOSE_REVOKED, ClientMessage, Hello, Mode, ServerMessage},
     sessions::{Exit, Size},
 };
-use tokio::net::UnixListener;
+use tokio::{
+    net::{UnixListener, UnixStream},
+    sync::mpsc,
+};
 use tokio_tungstenite::{
-    accept_async,
+    WebSocketStream, accept_async,
     tungstenite::{Message, protocol::CloseFrame},
 };
 
-use super::{End, end_of_input, pass_on};
+use super::{End, MOST_UNCONFIRMED, end_of_input, pass_on, send_input};
 use crate::{
     attach::filter::Filter,
     attachment::{Begin, Link},
@@ -149,6 +152,42 @@ async fn each_way_to_be_cut_off_has_its_own_error() {
         (3, "connection_lost".to_owned())
     );
     assert_eq!(failure(vec![], CLOSE_REVOKED).await, (4, "revoked".to_owned()));
+}
+
+#[tokio::test]
+async fn input_goes_on_where_a_new_connection_says_that_all_of_it_arrived() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("transom.sock");
+    let listener = UnixListener::bind(&socket).unwrap();
+    let attached = async |input_applied| {
+        let (stream, _) = listener.accept().await.unwrap();
+        let mut attached = accept_async(stream).await.unwrap();
+        let hello = ServerMessage::Hello(Hello {
+            mode: Mode::Write,
+            input_applied,
+            ..hello()
+        });
+        let bytes = hello.encode().into();
+        attached.send(Message::Binary(bytes)).await.unwrap();
+        attached
+    };
+    let client = Client::at(&socket).unwrap();
+    let open = Link::open(&client, "ses_1", Mode::Write, Begin::Screen, None);
+    let (link, mut first) = tokio::join!(open, attached(Some(0)));
+    let (chunks, input) = mpsc::channel(1);
+    tokio::spawn(send_input(link.unwrap(), input));
+    tokio::spawn(async move { while chunks.send(b"x".to_vec()).await.is_ok() {} });
+    let until = async |attached: &mut WebSocketStream<UnixStream>, last| loop {
+        let message = attached.next().await.unwrap().unwrap();
+        let message = ClientMessage::decode(&message.into_data()).unwrap();
+        if matches!(message, ClientMessage::Input { sequence, .. } if sequence == last) {
+            return;
+        }
+    };
+    until(&mut first, MOST_UNCONFIRMED).await;
+    drop(first);
+    let mut second = attached(Some(MOST_UNCONFIRMED)).await;
+    until(&mut second, 2 * MOST_UNCONFIRMED).await;
 }
 
 #[test]

@@ -1,0 +1,155 @@
+use std::path::PathBuf;
+
+use futures_util::{SinkExt, StreamExt};
+use protocol::{
+    attach::{ClientMessage, Hello, Mode, ServerMessage},
+    sessions::Size,
+};
+use tokio::net::{UnixListener, UnixStream};
+use tokio_tungstenite::{
+    WebSocketStream, accept_hdr_async,
+    tungstenite::{
+        Message,
+        handshake::server::{Request, Response},
+    },
+};
+
+use super::{Event, Link};
+use crate::{attachment::Begin, client::Client};
+
+/// Attachments that the test answers itself.
+struct Daemon {
+    _folder: tempfile::TempDir,
+    socket: PathBuf,
+    listener: UnixListener,
+}
+
+/// One of them, and what it was asked for.
+struct Attached {
+    socket: WebSocketStream<UnixStream>,
+    query: String,
+}
+
+impl Daemon {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("transom.sock");
+        let listener = UnixListener::bind(&socket).unwrap();
+        Self {
+            _folder: folder,
+            socket,
+            listener,
+        }
+    }
+
+    async fn attached(&self, hello: Hello) -> Attached {
+        let (stream, _) = self.listener.accept().await.unwrap();
+        let mut query = String::new();
+        #[expect(clippy::result_large_err, reason = "the callback's type is the library's")]
+        let keep_query = |request: &Request, response: Response| {
+            query = request.uri().query().unwrap_or_default().to_owned();
+            Ok(response)
+        };
+        let socket = accept_hdr_async(stream, keep_query).await.unwrap();
+        let mut attached = Attached { socket, query };
+        attached.says(ServerMessage::Hello(hello)).await;
+        attached
+    }
+
+    async fn open(&self) -> Link {
+        let client = Client::at(&self.socket).unwrap();
+        Link::open(&client, "ses_1", Mode::Write, Begin::Screen, None)
+            .await
+            .unwrap()
+    }
+}
+
+impl Attached {
+    async fn says(&mut self, message: ServerMessage) {
+        let bytes = message.encode().into();
+        self.socket.send(Message::Binary(bytes)).await.unwrap();
+    }
+
+    /// The next message but pings.
+    async fn hears(&mut self) -> ClientMessage {
+        loop {
+            let Message::Binary(bytes) = self.socket.next().await.unwrap().unwrap() else {
+                panic!("messages are binary");
+            };
+            match ClientMessage::decode(&bytes).unwrap() {
+                ClientMessage::Ping { .. } => {}
+                message => return message,
+            }
+        }
+    }
+}
+
+fn hello(mode: Mode, input_applied: Option<u64>) -> Hello {
+    let [session, name, instance, life] = ["ses_1", "build", "i", "l"].map(str::to_owned);
+    Hello {
+        session,
+        name,
+        size: Size {
+            columns: 80,
+            rows: 24,
+        },
+        mode,
+        offset: 0,
+        instance,
+        life,
+        viewers: 0,
+        writers: 1,
+        input_applied,
+    }
+}
+
+fn input(sequence: u64) -> ClientMessage {
+    ClientMessage::Input {
+        sequence,
+        bytes: b"ab".to_vec(),
+    }
+}
+
+#[tokio::test]
+async fn who_may_only_look_any_more_types_nothing_at_the_next_connection() {
+    let daemon = Daemon::new();
+    let (mut link, mut first) = tokio::join!(daemon.open(), daemon.attached(hello(Mode::Write, Some(0))));
+    link.say.send(input(1)).unwrap();
+    assert_eq!(first.hears().await, input(1));
+    first.says(ServerMessage::Hello(hello(Mode::View, Some(0)))).await;
+    let told = link.events.recv().await;
+    assert!(
+        matches!(&told, Some(Event::Message(ServerMessage::Hello(hello))) if hello.mode == Mode::View),
+        "{told:?}"
+    );
+    let given_up = link.events.recv().await;
+    assert!(matches!(given_up, Some(Event::Unconfirmed(2))), "{given_up:?}");
+    link.say.send(input(2)).unwrap();
+    let late = link.events.recv().await;
+    assert!(matches!(late, Some(Event::Unconfirmed(2))), "{late:?}");
+    drop(first);
+    let mut second = daemon.attached(hello(Mode::View, None)).await;
+    assert!(second.query.starts_with("mode=view"), "{}", second.query);
+    let back = link.events.recv().await;
+    assert!(matches!(back, Some(Event::Back(_))), "{back:?}");
+    link.say.send(ClientMessage::Ack { offset: 0 }).unwrap();
+    assert_eq!(second.hears().await, ClientMessage::Ack { offset: 0 });
+}
+
+#[tokio::test]
+async fn what_the_program_did_not_get_is_typed_at_the_next_connection() {
+    let daemon = Daemon::new();
+    let (mut link, mut first) = tokio::join!(daemon.open(), daemon.attached(hello(Mode::Write, Some(0))));
+    for sequence in 1..=2 {
+        link.say.send(input(sequence)).unwrap();
+        assert_eq!(first.hears().await, input(sequence));
+    }
+    drop(first);
+    let mut second = daemon.attached(hello(Mode::Write, Some(1))).await;
+    assert_eq!(second.hears().await, input(2));
+    let back = link.events.recv().await;
+    assert!(
+        matches!(&back, Some(Event::Back(hello)) if hello.input_applied == Some(1)),
+        "{back:?}"
+    );
+}
