@@ -162,6 +162,12 @@ fn closed(frame: Option<&CloseFrame>) -> Failure {
             "the session does not exist any more",
             "`transom ls` lists what does",
         ),
+        // It would say the same each time: whoever attaches again attaches for ever.
+        Some(NORMAL) => Failure::failed(
+            "session_ended",
+            "the daemon ended this attachment: nothing more comes",
+            "`transom ls` shows how the session stands",
+        ),
         Some(CLOSE_TOO_MANY) => Failure::failed(
             "too_many_connections",
             "the daemon takes no more connections",
@@ -182,6 +188,8 @@ fn refused(client: &Client, error: Error) -> Failure {
     }
 }
 
+/// RFC 6455 section 7.4.1: the purpose is fulfilled.
+const NORMAL: u16 = 1000;
 /// How long an attachment may take to begin.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long a goodbye may take.

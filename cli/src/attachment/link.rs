@@ -68,6 +68,7 @@ impl Link {
             unconfirmed: Unconfirmed::default(),
             size: None,
             has_ended: false,
+            pause: FIRST_PAUSE,
         };
         Ok(Self {
             hello,
@@ -97,6 +98,8 @@ struct Course {
     size: Option<ClientMessage>,
     /// Whether the program has ended: nothing more comes.
     has_ended: bool,
+    /// Before the next try to come back.
+    pause: Duration,
 }
 
 /// How a connection ended.
@@ -120,6 +123,7 @@ impl Course {
             let sending = tokio::spawn(send_all(outgoing, to_daemon));
             let again = self.size.iter().cloned().chain(self.unconfirmed.messages());
             again.for_each(|message| drop(tell.send(message)));
+            let began = Instant::now();
             let failure = match self.follow(&mut incoming, &tell, &mut said, &events).await {
                 Outcome::Left => {
                     drop(tell);
@@ -132,6 +136,10 @@ impl Course {
                 Outcome::Ended(failure) => failure,
             };
             sending.abort();
+            // Being back for a moment is no success: a daemon that ends each link at once is asked ever less often.
+            if began.elapsed() >= self.pause {
+                self.pause = FIRST_PAUSE;
+            }
             if self.has_ended {
                 return 0;
             }
@@ -209,9 +217,10 @@ impl Course {
         events: &Sender<Event>,
     ) -> Result<(Outgoing, Incoming), Option<Failure>> {
         let began = Instant::now();
-        let (mut pause, mut is_told) = (FIRST_PAUSE, false);
+        let mut is_told = false;
         loop {
-            let (wish, begin) = (self.wish.clone(), self.begin);
+            let (wish, begin, pause) = (self.wish.clone(), self.begin, self.pause);
+            self.pause = (pause * 2).min(LAST_PAUSE);
             let attempt = async move {
                 tokio::time::sleep(pause).await;
                 connect(wish, begin).await
@@ -242,7 +251,7 @@ impl Course {
                 Err(_) if self.patience.is_some_and(|patience| began.elapsed() >= patience) => {
                     return Err(Some(failure));
                 }
-                Err(_) => pause = (pause * 2).min(LAST_PAUSE),
+                Err(_) => {}
             }
         }
     }

@@ -152,6 +152,7 @@ async fn each_way_to_be_cut_off_has_its_own_error() {
         (3, "connection_lost".to_owned())
     );
     assert_eq!(failure(vec![], CLOSE_REVOKED).await, (4, "revoked".to_owned()));
+    assert_eq!(failure(vec![], 1000).await, (1, "session_ended".to_owned()));
 }
 
 #[tokio::test]
