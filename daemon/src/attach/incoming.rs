@@ -160,12 +160,15 @@ impl Incoming<'_> {
         };
         let bytes = paste::applied(bytes, || self.handle.wants_bracketed_paste());
         let length = bytes.len();
-        self.tally.count(length);
+        // What comes again was counted when it came first, and answers nothing now.
+        if length > 0 && !typist.writer.has_taken(sequence) {
+            self.tally.count(length);
+        }
         // Before there is room: an interrupt makes some.
         let Some(input) = typist.writer.take_in(sequence, bytes).map_err(|_| MALFORMED)? else {
             return Ok(());
         };
-        let wanted = u32::try_from(length.min(MAX_PENDING)).unwrap_or(u32::MAX);
+        let wanted = u32::try_from((length + OVERHEAD).min(MAX_PENDING)).unwrap_or(u32::MAX);
         let got = tokio::select! {
             biased;
             got = room.clone().acquire_many_owned(wanted) => got,
@@ -186,8 +189,11 @@ async fn type_in(writer: Option<&Writer>, mut inputs: UnboundedReceiver<Pending>
     }
 }
 
-/// Bytes of input of one attachment that may wait for the program, beyond the terminal's own queue.
+/// Bytes of input of one attachment, each with its overhead, that may wait for the program, beyond the terminal's own queue.
 const MAX_PENDING: usize = 1024 * 1024;
+
+/// Bytes that an input takes besides its own: an empty one waits as well.
+const OVERHEAD: usize = 128;
 
 /// Time for input that its sender left behind.
 const LAST_INPUT: Duration = Duration::from_secs(1);

@@ -140,6 +140,13 @@ impl Writer {
         }
     }
 
+    /// Whether the terminal took this input of the same client before, whole: typing it again has no effect.
+    #[must_use]
+    pub fn has_taken(&self, sequence: u64) -> bool {
+        let known = self.state.client.and_then(|client| self.shared.applied(client));
+        known.is_some_and(|progress| Progress(progress).messages() >= sequence)
+    }
+
     /// Drops what this writer queued and the terminal did not take yet.
     pub fn discard(&self) {
         self.state.generation.fetch_add(1, Ordering::AcqRel);

@@ -103,6 +103,10 @@ async fn numbered_input_that_comes_again_on_another_connection_is_typed_once() {
         .await
         .unwrap();
     let second = session.writer_of(Arc::new(Right::default()), client);
+    assert_eq!(
+        [1, 2, 3].map(|sequence| second.has_taken(sequence)),
+        [true, true, false]
+    );
     types(&second, 1, b"abc").await;
     types(&second, 2, &long).await;
     types(&second, 3, b"def").await;
