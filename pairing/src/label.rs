@@ -64,10 +64,11 @@ impl<'de> Deserialize<'de> for Label {
     }
 }
 
-/// Control characters (Cc), format characters (Cf, which holds the bidirectional ones), line and paragraph separators
+/// Whether a character draws nothing, or moves, hides or reorders what others draw: control characters (Cc), format characters (Cf, which holds the bidirectional ones), line and paragraph separators
 /// (Zl, Zp), and the fillers, selectors and tags that draw nothing, but for the two
 /// selectors that choose between text and emoji. Unicode 17.
-fn is_invisible(c: char) -> bool {
+#[must_use]
+pub fn is_invisible(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{00AD}' | '\u{034F}' | '\u{0600}'..='\u{0605}' | '\u{061C}' | '\u{06DD}' | '\u{070F}'

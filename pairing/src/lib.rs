@@ -55,7 +55,7 @@ pub use error::{
 pub use family::Family;
 pub use id::{DeviceId, GuestId, MalformedId, OfferId, RequestId, ResourceId};
 pub use key::{Commitment, MalformedKey, Nonce, PublicKey, VerifySignature};
-pub use label::{Label, MalformedLabel};
+pub use label::{Label, MalformedLabel, is_invisible};
 pub use limits::PairingLimits;
 pub use marker::{Manage, View, Write};
 pub use offer::OfferTerms;

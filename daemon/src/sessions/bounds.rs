@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use pairing::is_invisible;
 use protocol::sessions::NewSession;
 
 use super::SessionError;
@@ -13,9 +14,9 @@ use super::SessionError;
 pub(super) fn labels(labels: &BTreeMap<String, String>) -> Result<(), SessionError> {
     at_most("labels", labels.len(), MAX_LABELS)?;
     for (key, value) in labels {
-        let is_plain = |text: &str| !text.chars().any(char::is_control);
+        let is_plain = |text: &str| !text.chars().any(is_invisible);
         if key.is_empty() || !is_plain(key) || !is_plain(value) {
-            let shown = key.chars().filter(|c| !c.is_control()).take(MAX_LABEL_KEY);
+            let shown = key.chars().filter(|c| !is_invisible(*c)).take(MAX_LABEL_KEY);
             return Err(SessionError::MalformedLabel(shown.collect()));
         }
         at_most("bytes of a label's name", key.len(), MAX_LABEL_KEY)?;
@@ -87,6 +88,8 @@ mod tests {
         assert!(label("", "x").is_err());
         assert!(label("a\x1b", "x").is_err());
         assert!(label("a", "x\n").is_err());
+        assert!(label("a", "x\u{202e}y").is_err());
+        assert!(label("a\u{200b}", "x").is_err());
         assert!(label(&"k".repeat(65), "x").is_err());
         let long = label("k", &"v".repeat(257)).unwrap_err();
         assert_eq!(

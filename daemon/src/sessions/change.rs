@@ -1,7 +1,7 @@
 //! Changing what the daemon remembers of a session: its name, its labels, its note.
 
 use jiff::SignedDuration;
-use pairing::{Manage, Permit, marker};
+use pairing::{Manage, Permit, is_invisible, marker};
 use protocol::sessions::{NewNote, Note, Session, SessionChanges};
 use server::peer::Peer;
 
@@ -69,7 +69,7 @@ impl Handle {
         new: NewNote,
     ) -> Result<Session, SessionError> {
         self.at_hand(permit)?;
-        if new.text.len() > MAX_NOTE || new.text.chars().any(char::is_control) {
+        if new.text.len() > MAX_NOTE || new.text.chars().any(is_invisible) {
             return Err(SessionError::MalformedNote(new.text.len()));
         }
         let expires_at = new.ttl.map(expiry);

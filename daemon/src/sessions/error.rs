@@ -45,8 +45,8 @@ pub(crate) enum SessionError {
     /// A label has no name, or control characters.
     #[error("`{0}` cannot be a label")]
     MalformedLabel(String),
-    /// A note is long or has control characters; it has so many bytes.
-    #[error("a note is one line of at most 100 bytes, and this has {0}")]
+    /// A note is long or has invisible characters; it has so many bytes.
+    #[error("a note is one line of at most 100 bytes without invisible characters, and this has {0} bytes")]
     MalformedNote(usize),
     /// Neither text nor bytes, or both.
     #[error("exactly one of `text` and `data` is typed")]
@@ -136,9 +136,13 @@ impl SessionError {
             Self::MalformedLabel(_) => (
                 400,
                 "malformed_label",
-                "give each label a name, and use no control characters",
+                "give each label a name, and use no control or other invisible characters",
             ),
-            Self::MalformedNote(_) => (400, "malformed_note", "shorten it"),
+            Self::MalformedNote(_) => (
+                400,
+                "malformed_note",
+                "shorten it, and leave control and direction characters out",
+            ),
             Self::AmbiguousInput => (400, "ambiguous_input", "send `text`, or `data` in base64url"),
             Self::UnknownKey(_) => (
                 400,

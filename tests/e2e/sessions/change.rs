@@ -69,6 +69,8 @@ async fn a_note_is_shown_until_its_time_is_over() {
     assert_eq!(gone.note, None);
     let long = note(&daemon, &session, json!({ "text": "x".repeat(101) })).await;
     assert_eq!(long.verdict(), "400 malformed_note");
+    let turned = note(&daemon, &session, json!({ "text": "a\u{202e}b" })).await;
+    assert_eq!(turned.verdict(), "400 malformed_note");
 }
 
 #[tokio::test]
