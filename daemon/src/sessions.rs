@@ -16,7 +16,7 @@ mod keys;
 mod lineage;
 mod look;
 mod name;
-mod paste;
+pub(crate) mod paste;
 mod presence;
 mod publish;
 mod record;

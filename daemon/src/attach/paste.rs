@@ -3,6 +3,8 @@
 //! A client sends a paste as one input in brackets. Its text is typed in brackets if the program wants them and as it is
 //! if not; a bracket within the text, by which text could pose as typed, is removed. Any other input is typed as it came.
 
+use crate::sessions::paste::{BEGIN, END, without_brackets};
+
 /// What to type for an input.
 pub(super) fn applied(input: Vec<u8>, is_wanted: impl FnOnce() -> bool) -> Vec<u8> {
     let inner = input.strip_prefix(BEGIN).and_then(|rest| rest.strip_suffix(END));
@@ -14,21 +16,6 @@ pub(super) fn applied(input: Vec<u8>, is_wanted: impl FnOnce() -> bool) -> Vec<u
         text
     }
 }
-
-/// The text without brackets, also without those that the removal of others would make.
-fn without_brackets(text: &[u8]) -> Vec<u8> {
-    let mut clean = Vec::with_capacity(text.len());
-    for byte in text {
-        clean.push(*byte);
-        if clean.ends_with(BEGIN) || clean.ends_with(END) {
-            clean.truncate(clean.len() - END.len());
-        }
-    }
-    clean
-}
-
-const BEGIN: &[u8] = b"\x1b[200~";
-const END: &[u8] = b"\x1b[201~";
 
 #[cfg(test)]
 mod tests {
@@ -52,5 +39,7 @@ mod tests {
         let hostile = "\x1b[200~a\x1b[201~b\x1b[20\x1b[201~1~c\x1b[200~\x1b[201~";
         assert_eq!(typed(hostile, true), "\x1b[200~abc\x1b[201~");
         assert_eq!(typed(hostile, false), "abc");
+        let eight_bits = "\x1b[200~a\u{9b}201~b\u{9b}2\x1b[201~01~c\x1b[201~";
+        assert_eq!(typed(eight_bits, true), "\x1b[200~abc\x1b[201~");
     }
 }

@@ -7,22 +7,28 @@ pub(crate) fn typed(text: &str, has_brackets: bool) -> Vec<u8> {
     if !has_brackets || !text.contains('\r') {
         return text.into_bytes();
     }
-    let mut inside = String::with_capacity(text.len());
-    for character in text.chars() {
-        inside.push(character);
-        // Looked for in what was taken so far, as taking one out may join the halves of another.
-        if let Some(marker) = END_MARKERS.iter().find(|marker| inside.ends_with(*marker)) {
-            inside.truncate(inside.len() - marker.len());
-        }
-    }
-    format!("{BEGIN}{inside}{END}").into_bytes()
+    let inside = without_brackets(text.as_bytes());
+    [BEGIN, &inside, END].concat()
 }
 
-const BEGIN: &str = "\x1b[200~";
-const END: &str = "\x1b[201~";
+/// The text without brackets, also without those that the removal of others would make.
+pub(crate) fn without_brackets(text: &[u8]) -> Vec<u8> {
+    let mut clean = Vec::with_capacity(text.len());
+    for byte in text {
+        clean.push(*byte);
+        // Looked for in what was taken so far, as taking one out may join the halves of another.
+        if let Some(bracket) = BRACKETS.iter().find(|bracket| clean.ends_with(bracket)) {
+            clean.truncate(clean.len() - bracket.len());
+        }
+    }
+    clean
+}
 
-/// The end with CSI in seven bits, and in eight (ECMA-48 section 5.3).
-const END_MARKERS: [&str; 2] = [END, "\u{9b}201~"];
+pub(crate) const BEGIN: &[u8] = b"\x1b[200~";
+pub(crate) const END: &[u8] = b"\x1b[201~";
+
+/// Both with CSI in seven bits, and as the one character U+009B (ECMA-48 section 5.3).
+const BRACKETS: [&[u8]; 4] = [BEGIN, END, b"\xc2\x9b200~", b"\xc2\x9b201~"];
 
 #[cfg(test)]
 mod tests {
@@ -42,6 +48,7 @@ mod tests {
             "a\n\x1b[20\x1b[201~1~rm",
             "a\n\u{9b}201~rm",
             "a\n\x1b[2\u{9b}201~01~rm",
+            "a\n\x1b[200~\u{9b}200~rm",
         ] {
             assert_eq!(typed(hostile, true), b"\x1b[200~a\rrm\x1b[201~", "{hostile:?}");
         }
