@@ -158,7 +158,7 @@ impl Incoming<'_> {
         let Some(typist) = self.typist.filter(|_| *self.may_type.borrow()) else {
             return Ok(());
         };
-        let bytes = paste::applied(bytes, || self.handle.wants_bracketed_paste());
+        let bytes = self.unwrapped(typist, sequence, bytes).await?;
         let length = bytes.len();
         // What comes again was counted when it came first, and answers nothing now.
         if length > 0 && !typist.writer.has_taken(sequence) {
@@ -176,6 +176,22 @@ impl Incoming<'_> {
         };
         let room = got.map_err(|_| LEFT)?;
         queue.send(Pending { input, _room: room }).map_err(|_| LEFT)
+    }
+
+    /// An input as it is to be typed. A paste of which the program has a part goes on in the form of that part.
+    async fn unwrapped(&self, typist: &Typist, sequence: u64, bytes: Vec<u8>) -> Result<Vec<u8>, End> {
+        if !paste::is_paste(&bytes) {
+            return Ok(bytes);
+        }
+        let is_wanted = match typist.writer.was_in_brackets(sequence) {
+            Some(was_in_brackets) => was_in_brackets,
+            None => tokio::select! {
+                biased;
+                is_wanted = self.handle.wants_bracketed_paste() => is_wanted,
+                () = self.connection.left() => return Err(LEFT),
+            },
+        };
+        Ok(paste::applied(bytes, is_wanted))
     }
 }
 

@@ -5,16 +5,24 @@
 
 use crate::sessions::paste::{BEGIN, END, without_brackets};
 
-/// What to type for an input.
-pub(super) fn applied(input: Vec<u8>, is_wanted: impl FnOnce() -> bool) -> Vec<u8> {
-    let inner = input.strip_prefix(BEGIN).and_then(|rest| rest.strip_suffix(END));
-    let Some(inner) = inner else { return input };
+/// Whether an input is a paste.
+pub(super) fn is_paste(input: &[u8]) -> bool {
+    inner(input).is_some()
+}
+
+/// What to type for an input, where the program wants brackets or not.
+pub(super) fn applied(input: Vec<u8>, is_wanted: bool) -> Vec<u8> {
+    let Some(inner) = inner(&input) else { return input };
     let text = without_brackets(inner);
-    if is_wanted() {
+    if is_wanted {
         [BEGIN, &text, END].concat()
     } else {
         text
     }
+}
+
+fn inner(input: &[u8]) -> Option<&[u8]> {
+    input.strip_prefix(BEGIN).and_then(|rest| rest.strip_suffix(END))
 }
 
 #[cfg(test)]
@@ -22,7 +30,7 @@ mod tests {
     use super::applied;
 
     fn typed(input: &str, is_wanted: bool) -> String {
-        String::from_utf8(applied(input.into(), || is_wanted)).unwrap()
+        String::from_utf8(applied(input.into(), is_wanted)).unwrap()
     }
 
     #[test]

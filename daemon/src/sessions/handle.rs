@@ -102,10 +102,13 @@ impl Handle {
         Ok(self.record.claim.join(new, self.record.engine()?.clone()))
     }
 
-    /// Whether the program wants pasted text in brackets.
-    pub(crate) fn wants_bracketed_paste(&self) -> bool {
-        let engine = self.record.live();
-        engine.is_some_and(|engine| engine.look(|screen| screen.wants_bracketed_paste()))
+    /// Whether the program wants pasted text in brackets. Waits for a screen that has to be drawn again, which knows.
+    pub(crate) async fn wants_bracketed_paste(&self) -> bool {
+        let Some(engine) = self.record.live() else {
+            return false;
+        };
+        engine.rebuilt().await;
+        engine.look(|screen| screen.wants_bracketed_paste())
     }
 
     /// Who holds the claim.
