@@ -199,8 +199,9 @@ fn read_some(terminal: &OwnedFd, shared: &Arc<Shared>) -> Outcome {
                 // There was room, and nobody else appends output.
                 taken += journal.append(time_ms, &buffer[..length], needed);
                 // It gave all it had: what comes next makes it ready anew. To ask an empty terminal would wait for the
-                // kernel's own thread that fills it (tty_buffer_flush_work), and with it all who share this one.
-                if length < READ_SIZE {
+                // kernel's own thread that fills it (tty_buffer_flush_work), and with it all who share this one. A flood
+                // comes in larger pieces, and is read on.
+                if length < SHORT {
                     break;
                 }
             }
@@ -219,6 +220,8 @@ fn read_some(terminal: &OwnedFd, shared: &Arc<Shared>) -> Outcome {
     }
 }
 
+/// Bytes; a read that gives fewer took all there was.
+const SHORT: usize = 1024;
 /// Bytes; the most that one read of a terminal returns.
 const READ_SIZE: usize = 4 * 1024;
 /// Bytes taken before others get their turn: a few hundred microseconds' worth, so that no key waits long behind a flood.
