@@ -68,7 +68,6 @@ impl Link {
             unconfirmed: Unconfirmed::default(),
             size: None,
             has_ended: false,
-            pause: FIRST_PAUSE,
         };
         Ok(Self {
             hello,
@@ -98,8 +97,6 @@ struct Course {
     size: Option<ClientMessage>,
     /// Whether the program has ended: nothing more comes.
     has_ended: bool,
-    /// Before the next try to come back.
-    pause: Duration,
 }
 
 /// How a connection ended.
@@ -123,7 +120,6 @@ impl Course {
             let sending = tokio::spawn(send_all(outgoing, to_daemon));
             let again = self.size.iter().cloned().chain(self.unconfirmed.messages());
             again.for_each(|message| drop(tell.send(message)));
-            let began = Instant::now();
             let failure = match self.follow(&mut incoming, &tell, &mut said, &events).await {
                 Outcome::Left => {
                     drop(tell);
@@ -136,10 +132,6 @@ impl Course {
                 Outcome::Ended(failure) => failure,
             };
             sending.abort();
-            // Being back for a moment is no success: a daemon that ends each link at once is asked ever less often.
-            if began.elapsed() >= self.pause {
-                self.pause = FIRST_PAUSE;
-            }
             if self.has_ended {
                 return 0;
             }
@@ -217,10 +209,9 @@ impl Course {
         events: &Sender<Event>,
     ) -> Result<(Outgoing, Incoming), Option<Failure>> {
         let began = Instant::now();
-        let mut is_told = false;
+        let (mut pause, mut is_told) = (FIRST_PAUSE, false);
         loop {
-            let (wish, begin, pause) = (self.wish.clone(), self.begin, self.pause);
-            self.pause = (pause * 2).min(LAST_PAUSE);
+            let (wish, begin) = (self.wish.clone(), self.begin);
             let attempt = async move {
                 tokio::time::sleep(pause).await;
                 connect(wish, begin).await
@@ -251,7 +242,7 @@ impl Course {
                 Err(_) if self.patience.is_some_and(|patience| began.elapsed() >= patience) => {
                     return Err(Some(failure));
                 }
-                Err(_) => {}
+                Err(_) => pause = (pause * 2).min(LAST_PAUSE),
             }
         }
     }
