@@ -140,7 +140,7 @@ scenario("what happened to the list while it was cut off is in it afterwards, as
   s.tunnel.mend();
   await phone.connection("live").waitFor();
   await phone.row("s24").getByText("exit 24 ·").waitFor();
-  await phone.row("s23").getByText("line-23").waitFor();
+  await phone.row("s23").getByText("line-23", { exact: true }).waitFor();
   const fresh = await phone.page.context().newPage();
   await fresh.goto(`${s.origin}/`);
   await fresh.locator(".session").nth(25).waitFor();
