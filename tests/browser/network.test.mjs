@@ -95,7 +95,7 @@ scenario("a paste of a megabyte into a session that floods arrives whole, and th
   const got = join(s.home, "pasted");
   const text = Array.from({ length: 128 * 1024 }, (_, at) => `${String(at).padStart(7, "0")}\n`).join("");
   const flood = "while :; do echo flood-flood-flood-flood; done &";
-  await s.daemon.session("flood", `stty raw -echo; ${flood} head -c ${text.length} > ${got}; kill $!; echo; echo all-of-it; read line`);
+  await s.daemon.session("flood", `stty raw -echo; ${flood} head -c ${text.length} > ${got}; kill $!; wait; printf '\\r\\nall-of-it\\r\\n'; read line`);
   const { device, terminal } = await s.watching("flood", { profile: DESKTOP });
   await terminal.shows("flood-flood");
   await device.page.evaluate(() => Object.assign(globalThis, { isTheSamePage: true }));
