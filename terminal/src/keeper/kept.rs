@@ -12,6 +12,7 @@ use crate::id::SessionId;
 use crate::journal::Journal;
 use crate::offset::Offset;
 use crate::process::Member;
+use crate::pty::{FIRST_RETRY, LAST_RETRY, MAX_BUFFERED, MAX_DRAIN, MAX_PAUSE, READ_SIZE};
 
 /// One session: who runs it, and what the daemon is given of it.
 #[derive(Debug)]
@@ -253,16 +254,5 @@ pub(super) fn copy(descriptor: &OwnedFd) -> io::Result<OwnedFd> {
     descriptor.try_clone()
 }
 
-/// Bytes; the most that one read of a terminal returns.
-const READ_SIZE: usize = 4 * 1024;
 /// Bytes taken before others get their turn.
 const MAX_TURN: usize = 64 * 1024;
-/// Bytes, more than a terminal can hold unread.
-const MAX_BUFFERED: usize = 256 * 1024;
-/// A pause this long after the program's end is the end of the output.
-const MAX_PAUSE: Duration = Duration::from_millis(20);
-/// The output is not read longer after the program's end.
-const MAX_DRAIN: Duration = Duration::from_millis(200);
-/// Waits for a terminal that nobody has open, doubled each time.
-const FIRST_RETRY: Duration = Duration::from_millis(50);
-const LAST_RETRY: Duration = Duration::from_secs(1);

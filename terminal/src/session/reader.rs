@@ -15,6 +15,7 @@ use super::{Shared, lock};
 use crate::attachment::Drawn;
 use crate::descriptor;
 use crate::process::Exit;
+use crate::pty::{FIRST_RETRY, LAST_RETRY, MAX_BUFFERED, MAX_DRAIN, MAX_PAUSE, READ_SIZE};
 
 /// Reads until the program has ended and what it wrote is in the journal; gives the end, none where nobody can know
 /// it. A background process that keeps the terminal open is read until it pauses for 20 ms, at most 200 ms.
@@ -222,18 +223,7 @@ fn read_some(terminal: &OwnedFd, shared: &Arc<Shared>) -> Outcome {
 
 /// Bytes; a read that gives fewer took all there was.
 const SHORT: usize = 1024;
-/// Bytes; the most that one read of a terminal returns.
-const READ_SIZE: usize = 4 * 1024;
 /// Bytes taken before others get their turn: a few hundred microseconds' worth, so that no key waits long behind a flood.
 const MAX_TURN: usize = 8 * 1024;
 /// Bytes that the screen may be behind before reading waits for it.
 const MAX_BEHIND: u64 = 1024 * 1024;
-/// Bytes, more than a terminal can hold unread.
-const MAX_BUFFERED: usize = 256 * 1024;
-/// A pause this long after the program's end is the end of the output.
-const MAX_PAUSE: Duration = Duration::from_millis(20);
-/// The output is not read longer after the program's end.
-const MAX_DRAIN: Duration = Duration::from_millis(200);
-/// Waits for a terminal that nobody has open, doubled each time.
-const FIRST_RETRY: Duration = Duration::from_millis(50);
-const LAST_RETRY: Duration = Duration::from_secs(1);
