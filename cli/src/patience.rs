@@ -10,7 +10,7 @@ use crate::{failure::Failure, output};
 #[derive(Debug)]
 pub(crate) struct Patience {
     limit: Option<Duration>,
-    delay: Duration,
+    backoff: Backoff,
     away_since: Option<Instant>,
     has_said: bool,
 }
@@ -28,7 +28,7 @@ impl Patience {
     pub(crate) fn endless() -> Self {
         Self {
             limit: None,
-            delay: FIRST,
+            backoff: Backoff::default(),
             away_since: None,
             has_said: false,
         }
@@ -57,16 +57,33 @@ impl Patience {
                 output::note("the daemon is away; this goes on once it is back");
             }
         }
-        let delay = self.delay;
-        self.delay = (delay * 2).min(LONGEST);
-        Ok(delay)
+        Ok(self.backoff.next_delay())
     }
 
     /// The daemon is there.
     pub(crate) fn worked(&mut self) {
-        self.delay = FIRST;
+        self.backoff = Backoff::default();
         self.away_since = None;
         self.has_said = false;
+    }
+}
+
+/// The delays between tries to reach a daemon that is away.
+#[derive(Debug)]
+pub(crate) struct Backoff(Duration);
+
+impl Default for Backoff {
+    fn default() -> Self {
+        Self(FIRST)
+    }
+}
+
+impl Backoff {
+    /// How long to wait before the next try.
+    pub(crate) fn next_delay(&mut self) -> Duration {
+        let delay = self.0;
+        self.0 = (delay * 2).min(LONGEST);
+        delay
     }
 }
 

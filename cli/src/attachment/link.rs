@@ -10,7 +10,7 @@ use tokio::{
 };
 
 use super::{Begin, Incoming, Outgoing, attach_as, unconfirmed::Unconfirmed};
-use crate::{client::Client, failure::Failure};
+use crate::{client::Client, failure::Failure, patience::Backoff};
 
 /// What comes over a link.
 #[derive(Debug)]
@@ -209,9 +209,9 @@ impl Course {
         events: &Sender<Event>,
     ) -> Result<(Outgoing, Incoming), Option<Failure>> {
         let began = Instant::now();
-        let (mut pause, mut is_told) = (FIRST_PAUSE, false);
+        let (mut backoff, mut is_told) = (Backoff::default(), false);
         loop {
-            let (wish, begin) = (self.wish.clone(), self.begin);
+            let (wish, begin, pause) = (self.wish.clone(), self.begin, backoff.next_delay());
             let attempt = async move {
                 tokio::time::sleep(pause).await;
                 connect(wish, begin).await
@@ -242,7 +242,7 @@ impl Course {
                 Err(_) if self.patience.is_some_and(|patience| began.elapsed() >= patience) => {
                     return Err(Some(failure));
                 }
-                Err(_) => pause = (pause * 2).min(LAST_PAUSE),
+                Err(_) => {}
             }
         }
     }
@@ -346,9 +346,6 @@ const EVENTS: usize = 16;
 const PING: Duration = Duration::from_secs(10);
 /// A daemon that says nothing for so long, though it is pinged, is gone.
 const SILENCE: Duration = Duration::from_secs(30);
-/// Before the first try to come back, doubled for each other.
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
-const LAST_PAUSE: Duration = Duration::from_secs(10);
 /// A loss that is over sooner is not worth a word.
 const UNNOTICED: Duration = Duration::from_millis(300);
 /// How long the daemon may take for its first message.
