@@ -2,7 +2,6 @@
 
 use std::{
     io::{self, IsTerminal, Write},
-    panic,
     sync::{Mutex, Once, PoisonError},
 };
 
@@ -12,6 +11,8 @@ use rustix::{
     termios::{OptionalActions, Termios, tcgetattr, tcsetattr},
 };
 
+use crate::panics;
+
 /// The terminal with the alternate screen, without a cursor, and with keys that come one by one; dropping it restores
 /// what it was.
 #[derive(Debug)]
@@ -20,13 +21,16 @@ pub(crate) struct FullScreen(());
 /// What has to be restored: nothing, or the modes of a keyboard if standard input is one. Taken by who restores first.
 static SAVED: Mutex<Option<Option<Termios>>> = Mutex::new(None);
 
+/// Whether panics give the terminal back first.
+static ON_PANIC: Once = Once::new();
+
 impl FullScreen {
     /// Takes the terminal.
     ///
     /// # Errors
     /// It cannot be set up.
     pub(crate) fn enter() -> io::Result<Self> {
-        restore_on_panic();
+        panics::restore_before(&ON_PANIC, restore);
         let screen = Self(());
         begin()?;
         Ok(screen)
@@ -90,18 +94,6 @@ fn restore() {
     if let Some(attributes) = attributes {
         tcsetattr(stdin(), OptionalActions::Now, &attributes).ok();
     }
-}
-
-/// A panic's message should be readable, and the terminal usable.
-fn restore_on_panic() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        let report = panic::take_hook();
-        panic::set_hook(Box::new(move |info| {
-            restore();
-            report(info);
-        }));
-    });
 }
 
 /// Takes the alternate screen and hides the cursor; lines do not wrap.

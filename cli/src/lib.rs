@@ -12,6 +12,7 @@ mod frame;
 mod full_screen;
 mod names;
 mod output;
+mod panics;
 mod patience;
 mod qr;
 mod start;

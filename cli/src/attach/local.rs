@@ -2,7 +2,6 @@
 
 use std::{
     io::{self, Write},
-    panic,
     sync::{Arc, Mutex, MutexGuard, Once, PoisonError},
 };
 
@@ -14,7 +13,7 @@ use rustix::{
 };
 
 use super::modes::Modes;
-use crate::{failure::Failure, output};
+use crate::{failure::Failure, output, panics};
 
 /// The local terminal in raw mode; dropping it restores what it was.
 #[derive(Debug)]
@@ -22,6 +21,9 @@ pub(super) struct LocalTerminal(());
 
 /// What has to be restored, if anything: written by [`LocalTerminal::enter`], taken by whoever restores first.
 static SAVED: Mutex<Option<Saved>> = Mutex::new(None);
+
+/// Whether panics give the terminal back first.
+static ON_PANIC: Once = Once::new();
 
 struct Saved {
     attributes: Termios,
@@ -35,7 +37,7 @@ impl LocalTerminal {
         let mut raw = attributes.clone();
         raw.make_raw();
         *locked(&SAVED) = Some(Saved { attributes, modes });
-        restore_on_panic();
+        panics::restore_before(&ON_PANIC, restore);
         let terminal = Self(());
         tcsetattr(stdin(), OptionalActions::Now, &raw).map_err(io::Error::from)?;
         write_all(PUSH_TITLE)?;
@@ -103,18 +105,6 @@ fn restore() {
         tcflush(stdin(), QueueSelector::IFlush).ok();
     }
     tcsetattr(stdin(), OptionalActions::Now, &attributes).ok();
-}
-
-/// A panic's message should be readable, and the terminal usable, even where the unwinding is caught elsewhere.
-fn restore_on_panic() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        let report = panic::take_hook();
-        panic::set_hook(Box::new(move |info| {
-            restore();
-            report(info);
-        }));
-    });
 }
 
 fn write_all(bytes: &[u8]) -> io::Result<()> {
