@@ -134,6 +134,8 @@ scenario("what happened to the list while it was cut off is in it afterwards, as
   phone.tolerate(CUT);
   await s.daemon.session("before", "read line");
   await phone.row("before").waitFor();
+  // Rows below a pointer stay where they are, and new ones join at the end.
+  await phone.page.mouse.move(0, 0);
   s.tunnel.cut();
   await phone.connection("reconnecting").waitFor();
   for (let at = 0; at < 25; at += 1) await s.daemon.session(`s${at}`, at % 2 === 0 ? `echo line-${at}; exit ${at}` : `echo line-${at}; read line`);
