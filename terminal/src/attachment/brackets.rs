@@ -7,24 +7,20 @@ use crate::offset::Offset;
 /// Finds where an update begins and ends, in output cut anywhere.
 #[derive(Debug, Default)]
 pub(crate) struct Brackets {
-    state: State,
-    /// Where the sequence began that is being read.
-    sequence: Offset,
+    /// The last bytes of the output so far.
+    last: [u8; 2],
+    /// The parameters of a private mode that is being read.
+    mode: Option<Private>,
     /// Where an update began that has not ended, and when that was seen.
     begun: Option<(Offset, Instant)>,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum State {
-    #[default]
-    Ground,
-    Escape,
-    Csi,
-    /// In the parameters of a private mode.
-    Private {
-        number: u32,
-        is_it: bool,
-    },
+#[derive(Debug, Clone, Copy)]
+struct Private {
+    /// Where its sequence began.
+    at: Offset,
+    number: u32,
+    is_it: bool,
 }
 
 impl Brackets {
@@ -32,23 +28,33 @@ impl Brackets {
     pub(crate) fn feed(&mut self, at: Offset, output: &[u8], now: Instant) {
         let mut index = 0;
         while index < output.len() {
-            if self.state == State::Ground {
-                let rest = &output[index..];
-                // Mostly there is none, and this looks at many bytes at a time.
-                if !rest.contains(&ESCAPE) {
-                    return;
-                }
-                let Some(next) = rest.iter().position(|byte| *byte == ESCAPE) else {
-                    return;
-                };
-                index += next;
-                self.sequence = at.plus(index);
-                self.state = State::Escape;
-            } else {
-                self.step(output[index], at.plus(index), now);
+            if self.mode.is_some() {
+                self.step(output[index], now);
+                index += 1;
+                continue;
             }
+            // Few sequences have one, and text seldom does: this looks at many bytes at a time.
+            let Some(found) = memchr::memchr(b'?', &output[index..]) else {
+                break;
+            };
+            index += found;
+            let before = match index {
+                0 => self.last,
+                1 => [self.last[1], output[0]],
+                _ => [output[index - 2], output[index - 1]],
+            };
+            self.mode = (before == *b"\x1b[").then(|| Private {
+                at: at.plus(index).minus(2),
+                number: 0,
+                is_it: false,
+            });
             index += 1;
         }
+        self.last = match output {
+            [] => self.last,
+            [only] => [self.last[1], *only],
+            [.., one, other] => [*one, *other],
+        };
     }
 
     /// Up to where output may be sent at `now`, and when the rest may be at the latest; none if all may be.
@@ -58,32 +64,26 @@ impl Brackets {
         (now < until).then_some((offset, until))
     }
 
-    fn step(&mut self, byte: u8, at: Offset, now: Instant) {
-        self.state = match (self.state, byte) {
-            (_, ESCAPE) => {
-                self.sequence = at;
-                State::Escape
-            }
-            (State::Escape, b'[') => State::Csi,
-            (State::Csi, b'?') => State::Private {
-                number: 0,
-                is_it: false,
-            },
-            (State::Private { number, is_it }, b'0'..=b'9') => State::Private {
+    fn step(&mut self, byte: u8, now: Instant) {
+        let Some(Private { at, number, is_it }) = self.mode else {
+            return;
+        };
+        self.mode = match byte {
+            b'0'..=b'9' => Some(Private {
+                at,
                 number: number.saturating_mul(10).saturating_add(u32::from(byte - b'0')),
                 is_it,
-            },
-            (State::Private { number, is_it }, b';') => State::Private {
+            }),
+            b';' => Some(Private {
+                at,
                 number: 0,
                 is_it: is_it || number == SYNCHRONIZED,
-            },
-            (State::Private { number, is_it }, b'h' | b'l') => {
-                if is_it || number == SYNCHRONIZED {
-                    self.begun = (byte == b'h').then(|| self.begun.unwrap_or((self.sequence, now)));
-                }
-                State::Ground
+            }),
+            b'h' | b'l' if is_it || number == SYNCHRONIZED => {
+                self.begun = (byte == b'h').then(|| self.begun.unwrap_or((at, now)));
+                None
             }
-            _ => State::Ground,
+            _ => None,
         };
     }
 }
@@ -91,7 +91,6 @@ impl Brackets {
 /// How long an update may keep output back.
 const MAX_HELD: Duration = Duration::from_millis(200);
 const SYNCHRONIZED: u32 = 2026;
-const ESCAPE: u8 = 0x1b;
 
 #[cfg(test)]
 mod tests {
