@@ -22,7 +22,7 @@ use self::{
     client::ClientId,
     incoming::Incoming,
     input_tally::InputTally,
-    outgoing::{News, Outgoing},
+    outgoing::{Applied, News, Outgoing},
 };
 use crate::{
     actor,
@@ -233,7 +233,7 @@ impl Attached {
                 presence: &presence,
             };
             let news = News {
-                applied: typist.as_ref().map(|typist| typist.writer.applied()),
+                applied: Applied::new(typist.as_ref().map(|typist| typist.writer.applied())),
                 pinged: pinged.subscribe(),
                 may_type: may_type.subscribe(),
                 presence: presence.watch(),

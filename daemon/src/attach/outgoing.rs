@@ -6,7 +6,10 @@ use axum::extract::ws::{CloseFrame, Message, WebSocket};
 use futures_util::{SinkExt, stream::SplitSink};
 use protocol::attach::{ClaimChange, Hello, Mode, ServerMessage};
 use terminal::{Attachment, Offset, Size, Update};
-use tokio::{sync::watch, time::sleep};
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep, sleep_until},
+};
 
 use super::{End, LEFT, LOST, Typist};
 use crate::sessions::{Holder, People, Presence, wire_exit, wire_size};
@@ -20,8 +23,7 @@ pub(super) struct Outgoing<'a> {
 
 /// What a client is told besides the output; of each only the newest.
 pub(super) struct News {
-    /// The last input that the terminal took.
-    pub(super) applied: Option<watch::Receiver<u64>>,
+    pub(super) applied: Applied,
     /// The last ping.
     pub(super) pinged: watch::Receiver<Option<u64>>,
     pub(super) may_type: watch::Receiver<bool>,
@@ -62,7 +64,7 @@ impl News {
                         return Item::Pong(number);
                     }
                 }
-                sequence = grown(&mut self.applied) => return Item::Applied(sequence),
+                sequence = self.applied.overdue() => return Item::Applied(sequence),
                 Ok(()) = self.claim.changed() => return Item::Claim,
                 Ok(()) = self.presence.changed() => return Item::Presence,
                 else => std::future::pending().await,
@@ -71,13 +73,41 @@ impl News {
     }
 }
 
-async fn grown(applied: &mut Option<watch::Receiver<u64>>) -> u64 {
-    if let Some(applied) = applied
-        && applied.changed().await.is_ok()
-    {
-        return *applied.borrow_and_update();
+/// What the terminal took of a client's input, told with its echo, which mostly comes at once: one message and one wake-up
+/// of the client less.
+pub(super) struct Applied {
+    /// The number of the last input; none of who does not type.
+    newest: Option<watch::Receiver<u64>>,
+    /// When it is told at the latest, if it is to be.
+    due: Option<Instant>,
+}
+
+impl Applied {
+    pub(super) fn new(newest: Option<watch::Receiver<u64>>) -> Self {
+        Self { newest, due: None }
     }
-    std::future::pending().await
+
+    /// The newest, once it has waited for its echo long enough. Cancel safe.
+    async fn overdue(&mut self) -> u64 {
+        let Some(newest) = &mut self.newest else {
+            return std::future::pending().await;
+        };
+        if self.due.is_none() && newest.changed().await.is_err() {
+            return std::future::pending().await;
+        }
+        let due = *self.due.get_or_insert_with(|| Instant::now() + ECHO);
+        sleep_until(due).await;
+        self.due = None;
+        *newest.borrow_and_update()
+    }
+
+    /// The newest, if it is not told yet.
+    fn take(&mut self) -> Option<u64> {
+        let newest = self.newest.as_mut()?;
+        // One that could not be looked at says nothing new any more.
+        let is_new = self.due.take().is_some() | newest.has_changed().unwrap_or(false);
+        is_new.then(|| *newest.borrow_and_update())
+    }
 }
 
 impl Outgoing<'_> {
@@ -121,10 +151,13 @@ impl Outgoing<'_> {
                 }
             };
             has_exited |= matches!(update, Update::Exit(_));
+            if let Some(sequence) = news.applied.take() {
+                sent = self.feed(&ServerMessage::InputApplied { sequence }).await;
+            }
             let Some(message) = message_of(update, &mut size, &self.change(&news.claim.borrow())) else {
                 continue;
             };
-            sent = self.send(&message).await;
+            sent = sent && self.send(&message).await;
         }
         LEFT
     }
@@ -156,6 +189,14 @@ impl Outgoing<'_> {
         };
         // Who is gone already misses nothing by it.
         self.sink.send(Message::Close(Some(frame))).await.ok();
+    }
+
+    /// Has a message go out with the next one.
+    async fn feed(&mut self, message: &ServerMessage) -> bool {
+        self.sink
+            .feed(Message::Binary(message.encode().into()))
+            .await
+            .is_ok()
     }
 
     async fn send(&mut self, message: &ServerMessage) -> bool {
@@ -209,6 +250,8 @@ fn size_message(offset: Offset, size: Size, claim: ClaimChange) -> ServerMessage
     }
 }
 
+/// How long what was applied waits for the echo, which mostly comes at once: one message, one wake-up of the client less.
+const ECHO: Duration = Duration::from_millis(5);
 /// How long who was told the end may take to leave.
 const FAREWELL: Duration = Duration::from_secs(1);
 
