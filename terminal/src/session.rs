@@ -20,6 +20,7 @@ use crate::size::Size;
 use crate::spawn::{Command, SpawnError};
 
 mod draw;
+mod flood;
 mod look;
 mod reader;
 mod rebuild;
@@ -164,7 +165,9 @@ impl Session {
             // What the disk does not have yet.
             shared.appended(1);
         }
-        tokio::spawn(draw::draw(Arc::clone(&shared)));
+        let drawing = Arc::new(Mutex::new(draw::Drawing::new(&shared)));
+        tokio::spawn(draw::draw(Arc::clone(&shared), Arc::clone(&drawing)));
+        let reader = reader::Master::new(reader, drawing);
         tokio::spawn(run::run(Arc::clone(&shared), reader, control, queue, end));
         Self { shared }
     }

@@ -1,7 +1,7 @@
 //! Drawing: from the records onto the screen, off the path of reading.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -17,48 +17,53 @@ use crate::screen::{Emulator, Screen};
 use crate::size::Size;
 
 /// Draws a session's records until its program has ended and all of them are drawn.
-pub(super) async fn draw(shared: Arc<Shared>) {
+pub(super) async fn draw(shared: Arc<Shared>, drawing: Arc<Mutex<Drawing>>) {
     if !shared.is_rebuilt() {
         shared.begin_again().await;
+        lock(&drawing).kept = shared.drawn.borrow().ground;
     }
     let mut state = shared.state.subscribe();
-    let mut drawing = Drawing::new(shared);
-    // Where a held synchronized update began, and when it is drawn although it has not ended.
-    let mut held: Option<(Offset, Instant)> = None;
     loop {
         let has_ended = !state.borrow_and_update().is_running();
-        let has_drawn = drawing.step().await;
-        if has_drawn {
-            let ground = drawing.drawn().ground;
-            let is_held = drawing.shared.screen().is_held();
-            let same = held.filter(|(begin, _)| *begin == ground);
-            held = is_held.then(|| same.unwrap_or_else(|| (ground, Instant::now() + MAX_HELD)));
-            if drawing.bytes.len() >= MAX_TURN {
-                tokio::task::yield_now().await;
+        let step = lock(&drawing).step(&shared, MAX_TURN);
+        match step {
+            Step::Drawn { bytes } if bytes < MAX_TURN => {}
+            Step::Drawn { .. } => tokio::task::yield_now().await,
+            Step::Away { from, sizes, limit } => {
+                let records = shared.records(from, sizes, limit).await;
+                lock(&drawing).take(&shared, from, records);
             }
-        } else if has_ended {
-            drawing.end();
-            return;
-        }
-        match held {
-            Some((_, until)) if until <= Instant::now() => {
-                release(&drawing.shared);
-                held = None;
+            Step::Nothing if has_ended => {
+                lock(&drawing).end(&shared);
+                return;
             }
-            _ if has_drawn => {}
-            Some((_, until)) => {
-                let _ = timeout_at(until, drawing.changed(&mut state)).await;
+            Step::Nothing => {
+                let held = lock(&drawing).held(&shared);
+                match held {
+                    Some(until) => {
+                        let _ = timeout_at(until, changed(&shared, &mut state)).await;
+                    }
+                    None => changed(&shared, &mut state).await,
+                }
             }
-            None => drawing.changed(&mut state).await,
         }
     }
 }
 
-/// The one who draws a session.
-struct Drawing {
-    shared: Arc<Shared>,
+/// Waits until there may be more to draw.
+async fn changed(shared: &Shared, state: &mut watch::Receiver<SessionState>) {
+    tokio::select! {
+        () = shared.undrawn.notified() => {}
+        _ = state.changed() => {}
+    }
+}
+
+/// The pen of a session: whoever has it draws, one at a time.
+pub(super) struct Drawing {
     /// What is drawn at once; kept while there is more, so that a flood allocates nothing.
     bytes: Vec<u8>,
+    /// Where a held synchronized update began, and when it is drawn although it has not ended.
+    held: Option<(Offset, Instant)>,
     /// The ground offset of the last checkpoint, and whether scrollback is in it.
     kept: Offset,
     is_kept_whole: bool,
@@ -68,17 +73,27 @@ struct Drawing {
     step: u64,
 }
 
+/// What one step came to.
+#[derive(Debug)]
+pub(super) enum Step {
+    /// So many bytes were drawn, or a size.
+    Drawn { bytes: usize },
+    /// There was nothing to draw.
+    Nothing,
+    /// What comes next is no longer in the journal.
+    Away { from: Offset, sizes: u64, limit: usize },
+}
+
 impl Drawing {
-    fn new(shared: Arc<Shared>) -> Self {
+    pub(super) fn new(shared: &Shared) -> Self {
         let (capacity, first_size) = {
             let journal = shared.journal();
             (journal.capacity() as u64, journal.first_size())
         };
-        let kept = shared.drawn.borrow().ground;
         Self {
-            shared,
             bytes: Vec::new(),
-            kept,
+            held: None,
+            kept: shared.drawn.borrow().ground,
             is_kept_whole: true,
             first_size: first_size.unwrap_or_default(),
             // The reader is up to half of the journal ahead: the records since the last one are still there.
@@ -86,107 +101,125 @@ impl Drawing {
         }
     }
 
-    fn drawn(&self) -> Drawn {
-        *self.shared.drawn.borrow()
-    }
-
-    /// Waits until there may be more to draw.
-    async fn changed(&self, state: &mut watch::Receiver<SessionState>) {
-        tokio::select! {
-            () = self.shared.undrawn.notified() => {}
-            _ = state.changed() => {}
-        }
-    }
-
-    /// Draws the next record; returns whether there was one.
-    async fn step(&mut self) -> bool {
-        let Drawn { seen, sizes, .. } = self.drawn();
-        let answered = self.shared.rebuild.answered;
+    /// Draws the next record, at most so many bytes of it, without waiting.
+    pub(super) fn step(&mut self, shared: &Arc<Shared>, limit: usize) -> Step {
+        let Drawn { seen, sizes, .. } = *shared.drawn.borrow();
         // What was answered before and what was not are drawn apart.
-        let limit = match usize::try_from(answered.since(seen)) {
-            Ok(0) | Err(_) => MAX_TURN,
-            Ok(rest) => MAX_TURN.min(rest),
+        let limit = match usize::try_from(shared.rebuild.answered.since(seen)) {
+            Ok(0) | Err(_) => limit,
+            Ok(rest) => limit.min(rest),
         };
         self.bytes.clear();
-        let read = self.shared.journal().read(seen, sizes, limit, &mut self.bytes);
+        let read = shared.journal().read(seen, sizes, limit, &mut self.bytes);
         match read {
-            Read::Output => self.feed(seen),
-            Read::Size { number, size, .. } => self.resize(number, size),
+            Read::Output => self.feed(shared, seen),
+            Read::Size { number, size, .. } => self.resize(shared, number, size),
             Read::Nothing => {
-                self.shared.rebuild.finished();
-                self.keep(true);
+                shared.rebuild.finished();
+                self.keep(shared, true);
                 // Most sessions stand still most of the time.
                 self.bytes.shrink_to(IDLE_BUFFER);
-                return false;
+                return Step::Nothing;
             }
-            Read::Trimmed { .. } => match self.shared.records(seen, sizes, limit).await {
-                Records::Output(bytes) => {
-                    self.bytes = bytes;
-                    self.feed(seen);
-                }
-                Records::Size { number, size, .. } => self.resize(number, size),
-                Records::Nothing => {}
-                Records::Gone { to } => self.skip(to),
-            },
+            Read::Trimmed { .. } => {
+                return Step::Away {
+                    from: seen,
+                    sizes,
+                    limit,
+                };
+            }
         }
-        self.shared.rebuild.reached(self.drawn());
-        self.keep(false);
-        true
+        let bytes = self.bytes.len();
+        self.stepped(shared);
+        Step::Drawn { bytes }
     }
 
-    fn feed(&mut self, seen: Offset) {
+    /// Draws what the journal has no more.
+    fn take(&mut self, shared: &Arc<Shared>, from: Offset, records: Records) {
+        match records {
+            Records::Output(bytes) => {
+                self.bytes = bytes;
+                self.feed(shared, from);
+            }
+            Records::Size { number, size, .. } => self.resize(shared, number, size),
+            Records::Nothing => return,
+            Records::Gone { to } => self.skip(shared, to),
+        }
+        self.stepped(shared);
+    }
+
+    fn stepped(&mut self, shared: &Arc<Shared>) {
+        let drawn = *shared.drawn.borrow();
+        shared.rebuild.reached(drawn);
+        let begun = shared.screen().is_held().then_some(drawn.ground);
+        self.held = begun.map(|begun| match self.held {
+            Some((same, until)) if same == begun => (same, until),
+            _ => (begun, Instant::now() + MAX_HELD),
+        });
+        self.held(shared);
+        self.keep(shared, false);
+    }
+
+    /// When what is held is drawn; draws it if it is time.
+    fn held(&mut self, shared: &Shared) -> Option<Instant> {
+        let (_, until) = self.held?;
+        if until > Instant::now() {
+            return Some(until);
+        }
+        release(shared);
+        self.held = None;
+        None
+    }
+
+    fn feed(&mut self, shared: &Shared, seen: Offset) {
         let seen = seen.plus(self.bytes.len());
         let bytes = &self.bytes;
-        record(
-            &self.shared,
-            |screen| screen.feed(bytes),
-            |drawn| drawn.seen = seen,
-        );
-        if self.shared.is_rebuilt() {
-            look::wrote(&self.shared);
+        record(shared, |screen| screen.feed(bytes), |drawn| drawn.seen = seen);
+        if shared.is_rebuilt() {
+            look::wrote(shared);
         }
-        if seen == self.shared.rebuild.answered {
+        if seen == shared.rebuild.answered {
             // What was answered inside of a synchronized update was shown then, though the update had not ended.
-            release(&self.shared);
+            release(shared);
         }
     }
 
-    fn resize(&self, number: u64, size: Size) {
+    fn resize(&mut self, shared: &Shared, number: u64, size: Size) {
         record(
-            &self.shared,
+            shared,
             |screen| screen.resize(size),
             |drawn| drawn.sizes = number + 1,
         );
     }
 
     /// Goes on behind records that are gone: the modes stay, a sequence that had begun does not go on.
-    fn skip(&self, to: Offset) {
+    fn skip(&mut self, shared: &Shared, to: Offset) {
         let cancel = |screen: &mut dyn Screen| {
             screen.release();
             screen.feed(CANCEL);
         };
-        record(&self.shared, cancel, |drawn| drawn.seen = to);
+        record(shared, cancel, |drawn| drawn.seen = to);
     }
 
     /// Keeps the screen on disk, if enough was drawn since it was.
-    fn keep(&mut self, is_idle: bool) {
-        let since = self.drawn().ground.since(self.kept);
+    fn keep(&mut self, shared: &Arc<Shared>, is_idle: bool) {
+        let since = shared.drawn.borrow().ground.since(self.kept);
         if since >= self.step || is_idle && !self.is_kept_whole {
-            self.keep_now(is_idle);
+            self.keep_now(shared, is_idle);
         }
     }
 
-    fn keep_now(&mut self, is_whole: bool) {
+    fn keep_now(&mut self, shared: &Arc<Shared>, is_whole: bool) {
         // What ended before is not written again.
-        if !self.shared.has_store() || self.shared.is_settled() {
+        if !shared.has_store() || shared.is_settled() {
             return;
         }
         // Under a flood only the screen, which is quickly drawn: a daemon that is killed before it pauses has no scrollback
         // from before this one, only what the records that follow scroll off.
         let lines = if is_whole { HISTORY } else { 0 };
-        let mut screen = self.shared.screen();
+        let mut screen = shared.screen();
         // Published under the screen's lock, so it belongs to what the screen shows.
-        let Drawn { ground, sizes, .. } = self.drawn();
+        let Drawn { ground, sizes, .. } = *shared.drawn.borrow();
         let size = screen.size();
         let drawn = catch_unwind(AssertUnwindSafe(|| screen.checkpoint(lines)));
         drop(screen);
@@ -196,7 +229,7 @@ impl Drawing {
             tracing::error!("a session's screen could not be kept");
             return;
         };
-        self.shared.keep(Checkpoint {
+        shared.keep(Checkpoint {
             ground,
             sizes,
             size,
@@ -206,11 +239,11 @@ impl Drawing {
     }
 
     /// Shows what is held back, and keeps the last screen of a program that ended here.
-    fn end(mut self) {
-        release(&self.shared);
-        if !self.shared.is_settled() {
-            self.keep_now(true);
-            self.shared.settle();
+    fn end(&mut self, shared: &Arc<Shared>) {
+        release(shared);
+        if !shared.is_settled() {
+            self.keep_now(shared, true);
+            shared.settle();
         }
     }
 }

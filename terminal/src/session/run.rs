@@ -15,7 +15,7 @@ use crate::process::Exit;
 
 /// A terminal's master, waited for in both directions.
 pub(super) struct Watched {
-    pub(super) reader: AsyncFd<OwnedFd>,
+    pub(super) reader: AsyncFd<Arc<OwnedFd>>,
     pub(super) control: Arc<AsyncFd<OwnedFd>>,
 }
 
@@ -23,7 +23,7 @@ impl Watched {
     pub(super) fn of(held: &Held) -> io::Result<Self> {
         let master = || held.master.try_clone();
         Ok(Self {
-            reader: descriptor::watch(master()?, Interest::READABLE)?,
+            reader: descriptor::watch_shared(Arc::new(master()?), Interest::READABLE)?,
             control: Arc::new(descriptor::watch(master()?, Interest::WRITABLE)?),
         })
     }
@@ -32,7 +32,7 @@ impl Watched {
 /// Runs a session until its program has ended and all its output is in the journal.
 pub(super) async fn run(
     shared: Arc<Shared>,
-    master: AsyncFd<OwnedFd>,
+    master: reader::Master,
     control: Arc<AsyncFd<OwnedFd>>,
     queue: mpsc::Receiver<writer::Chunk>,
     end: watch::Receiver<Option<Exit>>,

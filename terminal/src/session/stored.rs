@@ -60,7 +60,8 @@ impl Session {
             .state
             .send_replace(exit.map_or(SessionState::Lost, SessionState::Exited));
         shared.settled.send_replace(true);
-        tokio::spawn(draw::draw(Arc::clone(&shared)));
+        let drawing = draw::Drawing::new(&shared);
+        tokio::spawn(draw::draw(Arc::clone(&shared), Arc::new(Mutex::new(drawing))));
         Ok(Self { shared })
     }
 }

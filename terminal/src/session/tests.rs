@@ -75,7 +75,10 @@ async fn read_until(attachment: &mut Attachment, text: &str) -> String {
     let mut bytes = Vec::new();
     loop {
         match soon(attachment.next()).await {
-            Some(Update::Output { bytes: more, .. }) => bytes.extend(more),
+            Some(Update::Output { bytes: more, .. }) => {
+                bytes.extend(more);
+                attachment.acked(attachment.offset());
+            }
             Some(_) => {}
             None => panic!(
                 "the program ended without {text:?}: {:?}",

@@ -1,8 +1,9 @@
 //! Much output, and viewers who do not keep up.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Attachment, Mode, Offset, Start, Update, exit, read_to_end, run, soon};
+use super::{Attachment, Mode, Offset, Right, Start, Update, exit, read_to_end, read_until, run, soon};
 use crate::screen::{Emulator, Screen};
 
 /// Lines with a number, colours and wide characters.
@@ -119,4 +120,40 @@ async fn dropping_a_waiting_future_loses_nothing() {
     let lines = String::from_utf8(seen).unwrap();
     let numbers = lines.lines().map(|line| line[..8].parse::<u32>().unwrap());
     assert!(numbers.eq(1..=500));
+}
+
+#[tokio::test]
+async fn a_program_that_floods_and_then_asks_is_answered_each_time() {
+    let session =
+        run("stty -echo; echo asks; while read n && [ $n -gt 0 ]; do seq $n; echo done $n; done").await;
+    let writer = session.writer(Arc::new(Right::default()));
+    let mut attachment = session.attach(Mode::Lossless, Start::Screen);
+    read_until(&mut attachment, "asks\r\n").await;
+    for lines in [200_000_u32, 1, 150_000, 2] {
+        writer.write(format!("{lines}\n").as_bytes()).await.unwrap();
+        let seen = read_until(&mut attachment, &format!("done {lines}\r\n")).await;
+        let numbers = seen.lines().filter_map(|line| line.parse::<u32>().ok());
+        assert!(numbers.eq(1..=lines), "each line once and in order");
+        soon(session.drawn()).await;
+        let last = format!("done {lines}");
+        assert!(session.text_lines().contains(&last), "the screen shows the end");
+    }
+    writer.write(b"0\n").await.unwrap();
+    assert_eq!(exit(&session).await.code, Some(0));
+}
+
+#[tokio::test]
+async fn a_program_that_ends_while_another_floods_its_terminal_has_ended() {
+    let session = run("yes & read line; exit 7").await;
+    let mut changes = session.changes();
+    while session.end() < Offset(1_000_000) {
+        soon(changes.changed()).await;
+    }
+    session
+        .writer(Arc::new(Right::default()))
+        .write(b"\n")
+        .await
+        .unwrap();
+    assert_eq!(exit(&session).await.code, Some(7));
+    session.stop().await;
 }
