@@ -110,10 +110,9 @@ impl UnderTest {
         self.runtime.block_on(self.daemon.ended());
     }
 
-    /// Starts a daemon in the same folder, and waits until it says that it is ready.
+    /// Starts a daemon in the folder of the one that was killed, and waits until it says that it is ready.
     pub(crate) fn start_again(&mut self) {
-        let folder = self.daemon.keep_folder();
-        self.daemon = self.runtime.block_on(TestDaemon::start_in(folder, &options()));
+        self.runtime.block_on(self.daemon.start_again_with(&options()));
     }
 
     pub(crate) fn pid(&self) -> u32 {
