@@ -120,7 +120,8 @@ impl Client {
         match event {
             Event::Output { offset, length } => self.offset = offset + length as u64,
             Event::Snapshot { ground, .. } => self.offset = ground,
-            _ => return Ok(event),
+            // What follows output in one read must not keep its acknowledgement back.
+            _ => {}
         }
         let drawn = self.offset - self.acked.min(self.offset);
         if self.is_framed && drawn > 0 && (self.begin == self.end || drawn >= ACK_AT_ONCE) {
