@@ -1,6 +1,8 @@
-//! The daemon killed again and again, at moments that nobody chose.
+//! The daemon killed again and again, at moments that nobody chose. `STORM` says how often, `STORM_SEED` chooses the same
+//! moments again.
 
 mod counted;
+mod remote;
 
 use std::{
     fs,
@@ -9,7 +11,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use harness::{Finished, Gate, Owner, Pacer, TerminalOf, TestDaemon, until};
+use harness::{DaemonOptions, Finished, Gate, Owner, Pacer, TerminalOf, TestDaemon, another_build, until};
 use protocol::sessions::{Output, Session};
 use tokio::{
     io::AsyncWriteExt,
@@ -17,16 +19,41 @@ use tokio::{
     task::JoinHandle,
 };
 
-use self::counted::Counted;
+use self::{counted::Counted, remote::Remotes};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sessions_and_their_clients_go_on_however_often_the_daemon_is_killed() {
+    storm(&[DaemonOptions::default()]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn they_go_on_where_each_next_daemon_is_of_another_build_than_the_last() {
+    let folder = tempfile::tempdir().unwrap();
+    let other = folder.path().join("transom");
+    another_build(&other);
+    let earlier = DaemonOptions {
+        // The keeper is of this one, and speaks as those of the time before did.
+        arguments: ["--keeper-speaks", "1"].map(str::to_owned).to_vec(),
+        ..DaemonOptions::default()
+    };
+    let later = DaemonOptions {
+        program: Some(other),
+        ..DaemonOptions::default()
+    };
+    storm(&[earlier, later]).await;
+}
+
+/// Kills daemons of these builds, one after the other, under sessions and those who follow them.
+async fn storm(builds: &[DaemonOptions]) {
     let mut chance = Chance::new();
     let kills: usize = std::env::var("STORM").map_or(20, |count| count.parse().unwrap());
-    let mut daemon = TestDaemon::start().await;
+    let mut builds = builds.iter().cycle();
+    let mut next_build = || builds.next().unwrap();
+    let mut daemon = TestDaemon::start_with(next_build().clone()).await;
     let mut pacer = Pacer::start(daemon.folder(), COUNTERS);
     let counters = Counters::start(&daemon, &pacer).await;
     let typists = Typists::start(&daemon, &pacer).await;
+    let mut remotes = Remotes::start(&daemon, &counters.sessions[1]).await;
     let (mut brief, mut deaths) = (Vec::new(), kills);
     for round in 0..kills {
         let code = i32::try_from(round % 50).unwrap() + 3;
@@ -45,18 +72,29 @@ async fn sessions_and_their_clients_go_on_however_often_the_daemon_is_killed() {
         gate.pass("");
         if chance.below(3) == 0 {
             deaths += 1;
-            daemon.start_until(pacer.after(chance.below(60))).await;
+            let moment = pacer.after(chance.below(60));
+            daemon.start_until(next_build(), moment).await;
         }
-        daemon.start_again().await;
+        daemon.start_again_with(next_build()).await;
+        remotes.follow(&daemon);
         brief.push((session, code, gate));
     }
+    println!(
+        "{kills} daemons were killed that served, {} that did not yet",
+        deaths - kills
+    );
     for (session, code, _gate) in &brief {
         let ended = daemon.owner().ended(&session.id).await;
         assert_eq!(ended.exit.unwrap().code, Some(*code), "{}", session.name);
     }
+    println!(
+        "{} programs ended meanwhile, all with their exit codes",
+        brief.len()
+    );
     typists.finish(&daemon, kills, deaths).await;
+    remotes.finish_typing(&daemon, deaths).await;
     pacer.stop();
-    counters.finish(&daemon, &pacer, deaths).await;
+    counters.finish(&daemon, &pacer, remotes, deaths).await;
 }
 
 /// Sessions that print numbers for ever, the first of them followed by a command that passes its output on.
@@ -88,11 +126,12 @@ impl Counters {
         }
     }
 
-    async fn finish(self, daemon: &TestDaemon, pacer: &Pacer, most: usize) {
+    async fn finish(self, daemon: &TestDaemon, pacer: &Pacer, remotes: Remotes, most: usize) {
         let owner = daemon.owner();
         let programs = daemon.programs();
         let all_live = self.programs.iter().all(|program| programs.contains(program));
         assert!(all_live, "{:?} became {programs:?}", self.programs);
+        let (mut gaps, mut bytes) = (0, 0);
         for (index, session) in self.sessions.iter().enumerate() {
             until("room for the last step", || async {
                 pacer.gate(index).pass("end").then_some(())
@@ -101,14 +140,26 @@ impl Counters {
             let ended = owner.ended(&session.id).await;
             assert_eq!(ended.exit.unwrap().code, Some(40 + i32::try_from(index).unwrap()));
             let output = whole_output(&owner, session).await;
-            Counted::new(&output).assert_whole(&session.name, most);
+            gaps += Counted::new(&output).assert_whole(&session.name, most);
+            bytes += output.len();
         }
+        println!(
+            "{COUNTERS} of {COUNTERS} counting sessions live: {gaps} reads lost of {bytes} bytes, none doubled, none reordered"
+        );
         let followed = self.followed.await.unwrap();
         assert_eq!(followed.code, 40, "{}", followed.stderr);
         let output = whole_output(&owner, &self.sessions[0]).await;
         assert!(
             followed.stdout.as_bytes() == output,
             "the client saw what is kept"
+        );
+        let watched = remotes.watched().await;
+        let output = whole_output(&owner, &self.sessions[1]).await;
+        assert_eq!(watched.code, Some(41));
+        assert!(watched.output == output, "the device saw what is kept");
+        println!(
+            "a command and a device saw each byte once, the device over {} connections",
+            watched.connections
         );
     }
 }
@@ -163,12 +214,17 @@ impl Typists {
         let command = self.command.await.unwrap();
         assert_eq!(command.code, 9, "{}", command.stderr);
         let piped = fs::read(daemon.folder().join("piped")).unwrap();
-        Counted::new(&piped).assert_whole_to("piped", typed, deaths);
+        let gaps = Counted::new(&piped).assert_whole_to("piped", typed, deaths);
+        println!("a pipe typed {typed} lines: {gaps} pieces lost, none doubled");
         self.at_a_terminal.types(b"last words\r").await;
         self.at_a_terminal.until_shows("heard last words").await;
         let typed = fs::read_to_string(daemon.folder().join("typed")).unwrap();
         let numbers: Vec<usize> = typed.lines().filter_map(|line| line.parse().ok()).collect();
         assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
+        println!(
+            "a person typed {rounds} lines: {} lost, none doubled",
+            rounds - numbers.len()
+        );
         // Few of them are being written at the very moment of a kill.
         assert!(rounds - numbers.len() <= rounds / 2, "{numbers:?}");
         self.at_a_terminal.types(b"\x1cd").await;

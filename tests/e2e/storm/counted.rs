@@ -10,26 +10,30 @@ impl<'a> Counted<'a> {
         Self { text }
     }
 
-    /// Asserts that the lines of a terminal are whole up to the `end N` behind them, but for so many pieces.
-    pub(super) fn assert_whole(&self, whose: &str, most: usize) {
+    /// Asserts that the lines of a terminal are whole up to the `end N` behind them, but for so many pieces; returns how
+    /// many are missing.
+    pub(super) fn assert_whole(&self, whose: &str, most: usize) -> usize {
         let text = String::from_utf8_lossy(self.text);
         let (numbers, end) = text.rsplit_once("end ").expect("it was counted to the end");
         let count = end.trim().parse().expect("the last number");
-        Counted::new(numbers.as_bytes()).assert_pieces(whose, "\r\n", count, most);
+        Counted::new(numbers.as_bytes()).assert_pieces(whose, "\r\n", count, most)
     }
 
-    /// Asserts that the lines of a file are whole up to a number, but for so many pieces.
-    pub(super) fn assert_whole_to(&self, whose: &str, count: u64, most: usize) {
-        self.assert_pieces(whose, "\n", count, most);
+    /// The same of the lines of a file up to a number.
+    pub(super) fn assert_whole_to(&self, whose: &str, count: u64, most: usize) -> usize {
+        self.assert_pieces(whose, "\n", count, most)
     }
 
-    fn assert_pieces(&self, whose: &str, end: &str, count: u64, most: usize) {
+    fn assert_pieces(&self, whose: &str, end: &str, count: u64, most: usize) -> usize {
         let all: String = (0..count).map(|number| format!("{number:08}{end}")).collect();
         match gaps(self.text, all.as_bytes()) {
-            Ok(gaps) => assert!(
-                gaps <= most,
-                "{whose} misses {gaps} pieces where {most} may be missing"
-            ),
+            Ok(gaps) => {
+                assert!(
+                    gaps <= most,
+                    "{whose} misses {gaps} pieces where {most} may be missing"
+                );
+                gaps
+            }
             Err(at) => panic!(
                 "{whose} has something doubled, reordered or foreign at byte {at}: {:?}",
                 String::from_utf8_lossy(&self.text[at.saturating_sub(60)..self.text.len().min(at + 60)])

@@ -45,6 +45,34 @@ pub struct Attached {
     reason: String,
 }
 
+/// Why there is no attachment.
+#[derive(Debug)]
+pub enum Unattached {
+    /// The daemon said no.
+    Refused(Answer),
+    /// Nobody was there, or they went away before they answered.
+    Broken(String),
+}
+
+impl Unattached {
+    /// What the daemon said.
+    ///
+    /// # Panics
+    /// Where it said nothing.
+    pub fn answer(self) -> Answer {
+        match self {
+            Self::Refused(answer) => answer,
+            Self::Broken(why) => panic!("the daemon did not answer: {why}"),
+        }
+    }
+}
+
+impl From<std::io::Error> for Unattached {
+    fn from(error: std::io::Error) -> Self {
+        Self::Broken(error.to_string())
+    }
+}
+
 impl Attached {
     /// Attaches over the Unix socket.
     pub(crate) async fn over_unix(
@@ -75,17 +103,13 @@ impl Attached {
         id: &str,
         mode: Mode,
         from: &str,
-    ) -> Result<Self, Answer> {
+    ) -> Result<Self, Unattached> {
         crate::device::install_crypto();
         let config = certs::client_config(pin.parse().expect("a pin"));
         let connector = tokio_rustls::TlsConnector::from(Arc::new(config));
-        let stream = within("the port", TcpStream::connect(address))
-            .await
-            .expect("the daemon listens");
+        let stream = within("the port", TcpStream::connect(address)).await?;
         let name = ServerName::try_from("localhost").expect("a name");
-        let stream = within("the handshake", connector.connect(name, stream))
-            .await
-            .expect("TLS with the daemon");
+        let stream = within("the handshake", connector.connect(name, stream)).await?;
         let request = request(&format!("wss://{address}"), id, mode, from, bearer);
         Self::shake(Box::new(stream), request, first_frame).await
     }
@@ -97,7 +121,7 @@ impl Attached {
         token: &str,
         (host, origin): (&str, &str),
         id: &str,
-    ) -> Result<Self, Answer> {
+    ) -> Result<Self, Unattached> {
         let stream = crate::tls(address, pin, &[b"http/1.1"]).await;
         let mut request = request(&format!("wss://{host}"), id, Mode::View, "screen", None);
         request
@@ -110,18 +134,16 @@ impl Attached {
         stream: Box<dyn Stream>,
         request: Request<()>,
         first_frame: Option<&str>,
-    ) -> Result<Self, Answer> {
+    ) -> Result<Self, Unattached> {
         let shaken = within("the upgrade", tokio_tungstenite::client_async(request, stream)).await;
         let mut socket = match shaken {
             Ok((socket, _)) => socket,
-            Err(Error::Http(response)) => return Err(refused(&response)),
-            Err(error) => panic!("the upgrade failed: {error}"),
+            Err(Error::Http(response)) => return Err(Unattached::Refused(refused(&response))),
+            Err(error) => return Err(Unattached::Broken(error.to_string())),
         };
         if let Some(token) = first_frame {
-            socket
-                .send(Message::text(token.to_owned()))
-                .await
-                .expect("the socket is open");
+            let sent = socket.send(Message::text(token.to_owned())).await;
+            sent.map_err(|error| Unattached::Broken(error.to_string()))?;
         }
         Ok(Self {
             socket,

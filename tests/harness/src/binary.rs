@@ -1,6 +1,13 @@
 //! Which binary the tests drive.
 
-use std::{env, path::PathBuf, process::Command, sync::OnceLock};
+use std::{
+    env,
+    fs::{self, Permissions},
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::OnceLock,
+};
 
 /// The `transom` binary: the one that `TEST_TRANSOM_BINARY` names, else one built here, once.
 ///
@@ -14,6 +21,21 @@ pub fn binary() -> &'static PathBuf {
         eprintln!("the tests drive {}", binary.display());
         binary
     })
+}
+
+/// Another build of the same source at the path: the same code under another build id.
+///
+/// # Panics
+/// Where it cannot be written, or has no id.
+pub fn another_build(path: &Path) {
+    let mut bytes = fs::read(binary()).expect("the binary can be read");
+    // The note's name and type before the 20 bytes of the id (elf(5), NT_GNU_BUILD_ID).
+    let head = b"\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0";
+    let at = bytes.windows(head.len()).position(|window| window == head);
+    let id = at.expect("the linker gave the binary an id") + head.len();
+    bytes[id..id + 20].iter_mut().for_each(|byte| *byte = !*byte);
+    fs::write(path, bytes).expect("the folder is writable");
+    fs::set_permissions(path, Permissions::from_mode(0o755)).expect("the file is ours");
 }
 
 /// Builds it in the profile and target directory that this test was built in.

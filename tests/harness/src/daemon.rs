@@ -93,9 +93,9 @@ impl TestDaemon {
     }
 
     /// Starts a daemon in the folder of one that ended, and kills it when the moment has come, ready or not.
-    pub async fn start_until(&mut self, moment: impl Future<Output = ()>) {
+    pub async fn start_until(&mut self, options: &DaemonOptions, moment: impl Future<Output = ()>) {
         self.ended().await;
-        self.child = begin(self.folder.path(), &DaemonOptions::default());
+        self.child = begin(self.folder.path(), options);
         moment.await;
         self.kill().await;
     }

@@ -7,7 +7,7 @@ use protocol::attach::Mode;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use serde::Serialize;
 
-use crate::{Answer, Attached, DeviceKey, EventReader, TestDaemon, within};
+use crate::{Answer, Attached, DeviceKey, EventReader, TestDaemon, Unattached, within};
 
 /// A client that trusts one pin and nothing else.
 #[derive(Clone, Debug)]
@@ -183,6 +183,15 @@ impl Device {
 
     /// Attaches, or gives the answer that refused it.
     pub async fn try_attach(&self, session: &str, mode: Mode, from: &str) -> Result<Attached, Answer> {
+        let reached = self.reach(session, mode, from).await;
+        reached.map_err(Unattached::answer)
+    }
+
+    /// Attaches to a session of a daemon that may be away; more of the query may follow `from`.
+    ///
+    /// # Errors
+    /// Its answer, or that there is none.
+    pub async fn reach(&self, session: &str, mode: Mode, from: &str) -> Result<Attached, Unattached> {
         Attached::over_tls(
             self.client.address,
             &self.client.pin,
@@ -221,14 +230,15 @@ impl Device {
 
     /// Looks as the page of an origin does, which asks at this host.
     pub async fn look_from_page(&self, host: &str, origin: &str, session: &str) -> Result<Attached, Answer> {
-        Attached::from_page(
+        let attached = Attached::from_page(
             self.client.address,
             &self.client.pin,
             &self.token,
             (host, origin),
             session,
         )
-        .await
+        .await;
+        attached.map_err(Unattached::answer)
     }
 
     /// Follows the events.

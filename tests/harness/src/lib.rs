@@ -24,8 +24,8 @@ mod terminal_of;
 mod transcript;
 
 pub use answer::Answer;
-pub use attached::Attached;
-pub use binary::binary;
+pub use attached::{Attached, Unattached};
+pub use binary::{another_build, binary};
 pub use cutting_proxy::CuttingProxy;
 pub use daemon::{DaemonOptions, TestDaemon};
 pub use device::{Device, TlsClient};
