@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures_util::{StreamExt, stream};
 use protocol::access::KeeperStatus;
 use terminal::{
     Command, Held, Keeper, KeeperError, KeeperOptions, Options, Origin, PeerProcess, SessionId, SpawnError,
@@ -82,22 +83,25 @@ impl KeeperLink {
             return Ok(Vec::new());
         };
         let keeper = self.begin(keeper);
-        let mut held = Vec::new();
-        for listed in keeper.list().await? {
-            if listed.is_forgotten {
-                continue;
-            }
-            match keeper.adopt(listed.id).await {
+        let listed = keeper.list().await?;
+        let ids = listed
+            .iter()
+            .filter(|listed| !listed.is_forgotten)
+            .map(|listed| listed.id);
+        let adopted = stream::iter(ids).map(async |id| (id, keeper.adopt(id).await));
+        let held = adopted
+            .buffered(AT_ONCE)
+            .filter_map(async |(id, adopted)| match adopted {
                 Ok(session) => {
                     self.note(&session);
-                    held.push(session);
+                    Some(session)
                 }
                 Err(error) => {
-                    tracing::error!(session = %listed.id, %error, "a session could not be taken over");
+                    tracing::error!(session = %id, %error, "a session could not be taken over");
+                    None
                 }
-            }
-        }
-        Ok(held)
+            });
+        Ok(held.collect().await)
     }
 
     /// Starts a program, and a keeper if there is none.
@@ -237,3 +241,7 @@ impl KeeperLink {
         self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+/// Sessions that are asked for before the first is there: none waits for the way to and fro, and few descriptors are on it
+/// (unix(7), `ETOOMANYREFS`).
+const AT_ONCE: usize = 16;
