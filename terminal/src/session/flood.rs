@@ -47,6 +47,8 @@ impl Flood {
             untold: 0,
         };
         let read = move || {
+            // Of this thread alone: who types into another session, or looks at this one, comes first.
+            rustix::process::setpriority_process(None, NICENESS).ok();
             if catch_unwind(AssertUnwindSafe(|| reading.run())).is_err() {
                 tracing::error!("reading a session that writes much failed");
             }
@@ -136,6 +138,8 @@ impl Reading {
     }
 }
 
+/// Niceness (sched(7)): a third of the processor's time where others want it too, all of it otherwise.
+const NICENESS: i32 = 5;
 /// A program that wrote nothing for so long floods no more.
 const PAUSE: Duration = Duration::from_millis(20);
 /// Bytes after which viewers are told although there is more.
