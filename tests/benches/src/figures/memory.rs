@@ -99,6 +99,6 @@ fn add(daemon: &UnderTest, gate: &Gate, resting: &mut Vec<Arrived>) -> Result<()
 }
 
 const SESSIONS: usize = 10;
-/// After the last request the daemon has things to put away.
-const SETTLING: Duration = Duration::from_secs(2);
+/// After the last request the daemon has things to put away: a thread that waited for blocking work is let go after 10 s.
+const SETTLING: Duration = Duration::from_secs(15);
 const WATCHED: Duration = Duration::from_secs(10);
