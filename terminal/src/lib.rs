@@ -33,7 +33,7 @@ pub use journal::UnixMs;
 pub use keeper::{Held, Keeper, KeeperError, KeeperOptions, Listed, Listing, Origin, keep};
 pub use offset::Offset;
 pub use process::{Exit, PeerProcess};
-pub use screen::{Line, Screen, Signal, Snapshot, screen};
+pub use screen::{Line, Numbering, Screen, Signal, Snapshot, screen};
 pub use session::{
     Changes, ClientKey, Ended, Event, Input, InputError, Last, Options, Output, QUIET_MS, Recorded,
     Recording, Session, SessionState, Writer, stored_last,

@@ -66,6 +66,9 @@ pub trait Screen: Send {
         self.history().end
     }
 
+    /// What a checkpoint's drawing does not say about the lines' numbers.
+    fn numbering(&self) -> Numbering;
+
     /// The lines of a range that there are, of the scrollback and of the screen that shows.
     fn lines(&self, range: Range<u64>) -> Vec<Line>;
 
@@ -93,6 +96,15 @@ pub trait Screen: Send {
     /// The output of the last command that the shell marked (OSC 133 C), up to its end (D) if it has ended; what
     /// of it is in the scrollback still. `None` if the shell marks nothing.
     fn last_command(&self) -> Option<Vec<Line>>;
+}
+
+/// Numbers of lines, which go on where a screen is drawn again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Numbering {
+    /// The number of the primary screen's first row.
+    pub top: u64,
+    /// Where the last command's output begins that the shell marked, and the line behind its last, if it has ended.
+    pub output: Option<(u64, Option<u64>)>,
 }
 
 /// One row of the screen or of the scrollback.

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use vte::Parser;
 
-use super::{Line, Screen, Signal, keyboard, titles};
+use super::{Line, Numbering, Screen, Signal, keyboard, titles};
 use crate::scanner::{Scanner, begins_update, unit_length};
 use crate::size::Size;
 use crate::snapshot;
@@ -44,6 +44,12 @@ impl Emulator {
             parser: Parser::new(),
             terminal: Terminal::new(size),
         }
+    }
+
+    /// Has the lines that there are numbered as they were on the screen that was drawn here again.
+    pub(crate) fn renumber(&mut self, numbering: Numbering) {
+        self.terminal.history.end_at(numbering.top);
+        self.terminal.signals.set_output(numbering.output);
     }
 
     /// Draws complete units, up to a synchronized update if those are held back. Returns how much it drew.
@@ -158,6 +164,13 @@ impl Screen for Emulator {
 
     fn history(&self) -> Range<u64> {
         self.terminal.history.range()
+    }
+
+    fn numbering(&self) -> Numbering {
+        Numbering {
+            top: self.history().end,
+            output: self.terminal.signals.marked(),
+        }
     }
 
     fn lines(&self, range: Range<u64>) -> Vec<Line> {

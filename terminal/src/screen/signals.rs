@@ -69,6 +69,16 @@ impl Signals {
         Some(start..known.unwrap_or(end).max(start))
     }
 
+    /// Where the last command's output begins, and the line behind its last, if it has ended.
+    pub(super) fn marked(&self) -> Option<(u64, Option<u64>)> {
+        self.output
+    }
+
+    /// Goes on as if a shell had marked this.
+    pub(super) fn set_output(&mut self, output: Option<(u64, Option<u64>)>) {
+        self.output = output;
+    }
+
     /// The lines that are remembered by their numbers.
     pub(super) fn marks(&self) -> Vec<u64> {
         self.output

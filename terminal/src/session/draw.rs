@@ -220,7 +220,7 @@ impl Drawing {
         let mut screen = shared.screen();
         // Published under the screen's lock, so it belongs to what the screen shows.
         let Drawn { ground, sizes, .. } = *shared.drawn.borrow();
-        let size = screen.size();
+        let (size, numbering) = (screen.size(), screen.numbering());
         let drawn = catch_unwind(AssertUnwindSafe(|| screen.checkpoint(lines)));
         drop(screen);
         // Also where it failed: the next one is tried when more was drawn.
@@ -234,6 +234,7 @@ impl Drawing {
             sizes,
             size,
             first_size: self.first_size,
+            numbering: Some(numbering),
             bytes,
         });
     }

@@ -12,7 +12,7 @@ use crate::attachment::Drawn;
 use crate::checkpoint::Checkpoint;
 use crate::journal::Journal;
 use crate::offset::Offset;
-use crate::screen::{Emulator, Screen};
+use crate::screen::Emulator;
 
 impl Session {
     /// Waits until the screen shows what the program wrote before this process took the session over; at once, where
@@ -103,15 +103,7 @@ impl Shared {
 
     /// Begins the screen with what a checkpoint draws, unless it fails on that.
     fn begin_with(&self, checkpoint: &Checkpoint) -> Option<Drawn> {
-        let begun = catch_unwind(|| {
-            let mut screen = Emulator::new(checkpoint.size);
-            screen.feed(&checkpoint.bytes);
-            // A drawing asks nothing, and what it says was said.
-            screen.take_replies();
-            screen.take_signals();
-            screen
-        });
-        let Ok(screen) = begun else {
+        let Ok(screen) = catch_unwind(|| checkpoint.draw()) else {
             tracing::error!("a session's kept screen could not be drawn; it is drawn from its records");
             return None;
         };

@@ -104,8 +104,7 @@ fn drawn_again(directory: &Path, tail: &Tail, first_size: Size) -> io::Result<(E
     let mut screen = Emulator::new(first_size);
     let (mut offset, mut next_size) = (Offset::START, 0);
     if let Some(checkpoint) = Checkpoint::read(directory)? {
-        screen = Emulator::new(checkpoint.size);
-        screen.feed(&checkpoint.bytes);
+        screen = checkpoint.draw();
         (offset, next_size) = (checkpoint.ground, checkpoint.sizes);
     }
     let mut bytes = Vec::new();

@@ -44,6 +44,11 @@ impl History {
         self.first..self.first + self.lines as u64
     }
 
+    /// Numbers the lines so that the next one's number is this; later, where it has more lines before it.
+    pub(super) fn end_at(&mut self, next: u64) {
+        self.first = next.saturating_sub(self.lines as u64);
+    }
+
     /// How many lines there are.
     pub(super) fn len(&self) -> usize {
         self.lines

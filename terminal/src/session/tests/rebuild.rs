@@ -92,6 +92,7 @@ async fn a_screen_goes_on_from_its_checkpoint() {
         sizes: 0,
         size: Size::new(40, 10),
         first_size: Size::new(40, 10),
+        numbering: None,
         bytes: b"kept\x1b[?2004h".to_vec(),
     };
     checkpoint.write(directory.path()).unwrap();
@@ -99,6 +100,39 @@ async fn a_screen_goes_on_from_its_checkpoint() {
     let session = adopt("read line", journal, Some(&directory)).await;
     soon(session.rebuilt()).await;
     assert_eq!(session.text_lines()[0], "kept and more");
+    session.stop().await;
+}
+
+#[tokio::test]
+async fn lines_keep_their_numbers_and_the_last_command_its_output() {
+    let directory = TempDir::new().unwrap();
+    let mut journal = journal();
+    let mut screen = Emulator::new(Size::new(40, 10));
+    let mut text: String = (0..5_000).map(|line| format!("line {line}\r\n")).collect();
+    text += "\x1b]133;C\x07one\r\ntwo\r\n";
+    screen.feed(text.as_bytes());
+    // What was written before is gone.
+    journal.append(0, text.as_bytes(), ALL);
+    let checkpoint = Checkpoint {
+        ground: journal.end(),
+        sizes: 0,
+        size: Size::new(40, 10),
+        first_size: Size::new(40, 10),
+        numbering: Some(screen.numbering()),
+        bytes: screen.checkpoint(2_000),
+    };
+    checkpoint.write(directory.path()).unwrap();
+    let more: String = (0..50).map(|line| format!("more {line}\r\n")).collect();
+    screen.feed(more.as_bytes());
+    journal.append(1, more.as_bytes(), ALL);
+    let session = adopt("read line", journal, Some(&directory)).await;
+    soon(session.rebuilt()).await;
+    session.look(|rebuilt| {
+        assert_eq!(rebuilt.history().end, screen.history().end);
+        assert_eq!(rebuilt.lines(4_000..9_999), screen.lines(4_000..9_999));
+        assert_eq!(rebuilt.last_command(), screen.last_command());
+        assert_eq!(rebuilt.last_command().unwrap()[0].text, "one");
+    });
     session.stop().await;
 }
 
@@ -111,6 +145,7 @@ async fn a_screen_whose_records_are_gone_goes_on_from_the_oldest() {
         sizes: 0,
         size: Size::new(40, 10),
         first_size: Size::new(40, 10),
+        numbering: None,
         bytes: b"\x1b[?2004hkept".to_vec(),
     };
     checkpoint.write(directory.path()).unwrap();
@@ -169,12 +204,14 @@ async fn rebuild(seed: u64, length: usize, cut: usize) -> (Vec<u8>, Vec<u8>) {
         if step == cut {
             let ground = journal.end().minus(screen.pending());
             let size = screen.size();
+            let numbering = Some(screen.numbering());
             let bytes = screen.checkpoint(2_000);
             Checkpoint {
                 ground,
                 sizes,
                 size,
                 first_size: size,
+                numbering,
                 bytes,
             }
             .write(directory.path())
