@@ -22,14 +22,17 @@ pub(crate) struct Checkpoint {
     pub(crate) first_size: Size,
     /// The numbers of its lines; older processes wrote none.
     pub(crate) numbering: Option<Numbering>,
+    /// Whether scrollback is in it.
+    pub(crate) is_whole: bool,
     /// What draws it into a fresh screen of that size, with lines of scrollback before it.
     pub(crate) bytes: Vec<u8>,
 }
 
 impl Checkpoint {
-    /// Puts it in the place of the directory's former one, as a whole. Blocks.
+    /// Puts it in the place of the directory's former one of its kind, and a whole one in that of both. Blocks.
     pub(crate) fn write(&self, directory: &Path) -> io::Result<()> {
         DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+        let name = if self.is_whole { WHOLE } else { BARE };
         let waiting = directory.join("checkpoint.new");
         let mut file = OpenOptions::new()
             .write(true)
@@ -44,7 +47,36 @@ impl Checkpoint {
             let _ = fs::remove_file(&waiting);
             return Err(error);
         }
-        fs::rename(waiting, directory.join("checkpoint"))
+        fs::rename(waiting, directory.join(name))?;
+        if !self.is_whole {
+            return Ok(());
+        }
+        match fs::remove_file(directory.join(BARE)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// The checkpoint that a screen is drawn again from, of those the directory has at or before `end`: the last with
+    /// scrollback, unless there is much to draw behind it, or what is behind it `is_there` no more. Blocks.
+    pub(crate) fn last(
+        directory: &Path,
+        end: Offset,
+        is_there: impl FnOnce(Offset) -> bool,
+    ) -> io::Result<Option<Self>> {
+        let read = |name| Ok::<_, io::Error>(Self::read(directory, name)?.filter(|read| read.ground <= end));
+        let (whole, bare) = (read(WHOLE)?, read(BARE)?);
+        Ok(match (whole, bare) {
+            (Some(whole), Some(bare)) if bare.ground > whole.ground => {
+                let is_near = bare.ground.since(whole.ground) <= MAX_REDRAWN;
+                Some(if is_near && is_there(whole.ground) {
+                    whole
+                } else {
+                    bare
+                })
+            }
+            (whole, bare) => whole.or(bare),
+        })
     }
 
     /// The screen that it draws. A drawing asks nothing, and what it says was said.
@@ -59,13 +91,12 @@ impl Checkpoint {
         screen
     }
 
-    /// The directory's checkpoint, if it has a whole one. Blocks.
-    pub(crate) fn read(directory: &Path) -> io::Result<Option<Self>> {
-        let file = match fs::read(directory.join("checkpoint")) {
+    fn read(directory: &Path, name: &str) -> io::Result<Option<Self>> {
+        let file = match fs::read(directory.join(name)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             file => file?,
         };
-        Ok(Self::decode(&file))
+        Ok(Self::decode(&file, name == WHOLE))
     }
 
     fn head(&self) -> [u8; HEAD] {
@@ -89,7 +120,7 @@ impl Checkpoint {
         head
     }
 
-    fn decode(file: &[u8]) -> Option<Self> {
+    fn decode(file: &[u8], is_whole: bool) -> Option<Self> {
         let is_former = file.starts_with(FORMER_MAGIC);
         if !is_former && !file.starts_with(MAGIC) {
             return None;
@@ -106,6 +137,7 @@ impl Checkpoint {
                 true => None,
                 false => numbering(word(48)?, word(56)?, word(64)?),
             },
+            is_whole,
             bytes: bytes.to_vec(),
         };
         let sum = match is_former {
@@ -146,6 +178,12 @@ fn former_sum(bytes: &[u8]) -> u64 {
     })
 }
 
+/// The file of the last screen with scrollback, and of a later one without, if there is one.
+const WHOLE: &str = "checkpoint";
+const BARE: &str = "screen";
+/// Bytes of output that are drawn again for the sake of the scrollback.
+const MAX_REDRAWN: u64 = 8 * 1024 * 1024;
+
 /// How the file begins, with its version.
 const MAGIC: &[u8; 16] = b"transom screen2\n";
 /// Bytes before the drawing.
@@ -160,16 +198,56 @@ const FNV_PRIME: u64 = 0x0100_0000_01b3;
 
 #[cfg(test)]
 mod tests {
-    use super::{Checkpoint, FORMER_HEAD, FORMER_MAGIC, former_sum};
+    use super::{BARE, Checkpoint, FORMER_HEAD, FORMER_MAGIC, former_sum};
+    use std::path::Path;
+
     use crate::offset::Offset;
     use crate::screen::Numbering;
     use crate::size::Size;
+
+    fn last(directory: &Path) -> Option<Checkpoint> {
+        Checkpoint::last(directory, Offset(u64::MAX), |_| true).unwrap()
+    }
+
+    #[test]
+    fn the_last_with_scrollback_is_taken_where_the_rest_can_be_drawn() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |ground, is_whole| {
+            let checkpoint = Checkpoint {
+                ground: Offset(ground),
+                sizes: 0,
+                size: Size::new(80, 24),
+                first_size: Size::new(80, 24),
+                numbering: None,
+                is_whole,
+                bytes: Vec::new(),
+            };
+            checkpoint.write(directory.path()).unwrap();
+        };
+        let taken = |end, is_there: bool| {
+            let last = Checkpoint::last(directory.path(), Offset(end), |from| {
+                assert_eq!(from, Offset(7));
+                is_there
+            });
+            last.unwrap().map(|last| last.ground.0)
+        };
+        at(5, true);
+        at(6, false);
+        at(7, true);
+        assert!(!directory.path().join(BARE).exists());
+        at(1 << 20, false);
+        assert_eq!(taken(u64::MAX, true), Some(7));
+        assert_eq!(taken(u64::MAX, false), Some(1 << 20));
+        assert_eq!((taken(1000, false), taken(6, false)), (Some(7), None));
+        at(1 << 30, false);
+        assert_eq!(taken(u64::MAX, true), Some(1 << 30));
+    }
 
     #[test]
     fn a_checkpoint_is_read_whole_or_not_at_all() {
         let directory = tempfile::tempdir().unwrap();
         let place = directory.path().join("session");
-        assert_eq!(Checkpoint::read(&place).unwrap(), None);
+        assert_eq!(last(&place), None);
         let checkpoint = Checkpoint {
             ground: Offset(1 << 40),
             sizes: 7,
@@ -179,26 +257,23 @@ mod tests {
                 top: 1_000_000,
                 output: Some((999_000, None)),
             }),
+            is_whole: true,
             bytes: b"\x1b[31mred".to_vec(),
         };
         checkpoint.write(&place).unwrap();
         checkpoint.write(&place).unwrap();
-        assert_eq!(Checkpoint::read(&place).unwrap().as_ref(), Some(&checkpoint));
+        assert_eq!(last(&place).as_ref(), Some(&checkpoint));
         let path = place.join("checkpoint");
         let whole = std::fs::read(&path).unwrap();
         for length in 0..whole.len() {
             std::fs::write(&path, &whole[..length]).unwrap();
-            assert_eq!(Checkpoint::read(&place).unwrap(), None, "{length}");
+            assert_eq!(last(&place), None, "{length}");
         }
         for at in 0..whole.len() {
             let mut damaged = whole.clone();
             damaged[at] ^= 1;
             std::fs::write(&path, &damaged).unwrap();
-            assert_ne!(
-                Checkpoint::read(&place).unwrap().as_ref(),
-                Some(&checkpoint),
-                "{at}"
-            );
+            assert_ne!(last(&place).as_ref(), Some(&checkpoint), "{at}");
         }
     }
 
@@ -215,7 +290,7 @@ mod tests {
         file[40..].copy_from_slice(&former_sum(drawing).to_le_bytes());
         file.extend_from_slice(drawing);
         std::fs::write(directory.path().join("checkpoint"), &file).unwrap();
-        let checkpoint = Checkpoint::read(directory.path()).unwrap().unwrap();
+        let checkpoint = last(directory.path()).unwrap();
         assert_eq!((checkpoint.ground, checkpoint.numbering), (Offset(7), None));
         assert_eq!(
             (checkpoint.size, &*checkpoint.bytes),

@@ -52,9 +52,9 @@ pub trait Screen: Send {
     /// cells and cursor, no modes. The part moves so that the cursor is in it.
     fn draw(&self, size: Size) -> Vec<u8>;
 
-    /// Like [`Screen::snapshot`], preceded by up to `lines` lines of scrollback: fed to a fresh screen of the same
-    /// size, it brings them back too.
-    fn checkpoint(&mut self, lines: usize) -> Vec<u8>;
+    /// Like [`Screen::snapshot`], preceded by up to `lines` lines of scrollback, whose cells take at most `most` bytes
+    /// where they are kept: fed to a fresh screen of the same size, it brings them back too.
+    fn checkpoint(&mut self, lines: usize, most: usize) -> Vec<u8>;
 
     /// The numbers of the lines in the scrollback, which ends above the primary screen's first row. Lines are
     /// numbered from the session's beginning, and stay so when old ones are forgotten. A change of size that

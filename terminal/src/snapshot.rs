@@ -2,37 +2,6 @@
 
 use std::io::Write;
 
-use crate::screen::Line;
-use crate::size::Size;
-
-/// Bytes that leave a fresh screen of this size blank, with `lines` in its scrollback.
-pub(crate) fn history(lines: &[Line], size: Size) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let rows = usize::from(size.rows());
-    if lines.is_empty() {
-        return bytes;
-    }
-    let mut goes_on = false;
-    for line in lines {
-        if line.ansi.is_empty() && goes_on {
-            // Only writing brings the cursor over from the row before.
-            bytes.extend_from_slice(b" \r\x1b[K");
-        }
-        bytes.extend_from_slice(line.ansi.as_bytes());
-        goes_on = line.wrapped;
-        if !goes_on {
-            bytes.extend_from_slice(b"\r\n");
-        }
-    }
-    if goes_on {
-        bytes.extend_from_slice(b" \r\x1b[K");
-    }
-    // The last of them are still to be seen.
-    bytes.extend(std::iter::repeat_n(b'\n', rows - 1));
-    bytes.extend_from_slice(b"\x1b[H");
-    bytes
-}
-
 /// Writes the sequences that draw cells, keeping track of the pen so that only its changes are written.
 #[derive(Debug, Default)]
 pub(crate) struct Painter {
@@ -87,6 +56,13 @@ pub(crate) enum Underline {
 }
 
 impl Painter {
+    /// What sets a pen, whatever there was before, but its link.
+    pub(crate) fn rendition_of(pen: &Pen) -> Vec<u8> {
+        let mut painter = Self::default();
+        painter.rendition(pen);
+        painter.into_bytes()
+    }
+
     /// What was written.
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.bytes

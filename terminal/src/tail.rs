@@ -160,6 +160,21 @@ impl Tail {
         Ok(None)
     }
 
+    /// Whether nothing is missing here from one offset up to another. Blocks.
+    pub(crate) fn holds(&self, from: Offset, to: Offset) -> io::Result<bool> {
+        let mut files = self.listed()?;
+        let behind = files.segments.partition_point(|segment| segment.first <= from);
+        let mut at = from;
+        for segment in files.segments.range_mut(behind.saturating_sub(1)..) {
+            if at >= to || segment.first > at {
+                break;
+            }
+            segment.scan()?;
+            at = at.max(segment.end().0);
+        }
+        Ok(at >= to)
+    }
+
     /// Whether the journal has records that are not here. Blocks.
     pub(crate) fn is_behind(&self, journal: &Mutex<Journal>) -> bool {
         let Ok(files) = self.listed() else { return true };

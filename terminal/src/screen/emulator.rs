@@ -10,7 +10,6 @@ use vte::Parser;
 use super::{Line, Numbering, Screen, Signal, keyboard, titles};
 use crate::scanner::{Scanner, begins_update, unit_length};
 use crate::size::Size;
-use crate::snapshot;
 use modes::Modes;
 use terminal::Terminal;
 
@@ -23,6 +22,7 @@ mod modes;
 mod picture;
 mod reflow;
 mod row;
+mod scroll;
 mod strip;
 mod style;
 mod terminal;
@@ -154,10 +154,8 @@ impl Screen for Emulator {
         picture::crop(&self.terminal, size)
     }
 
-    fn checkpoint(&mut self, lines: usize) -> Vec<u8> {
-        let history = self.history();
-        let first = history.end.saturating_sub(lines as u64);
-        let mut bytes = snapshot::history(&self.lines(first..history.end), self.size);
+    fn checkpoint(&mut self, lines: usize, most: usize) -> Vec<u8> {
+        let mut bytes = scroll::history(&self.terminal, lines, most);
         bytes.append(&mut self.snapshot());
         bytes
     }

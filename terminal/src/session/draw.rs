@@ -20,7 +20,7 @@ use crate::size::Size;
 pub(super) async fn draw(shared: Arc<Shared>, drawing: Arc<Mutex<Drawing>>) {
     if !shared.is_rebuilt() {
         shared.begin_again().await;
-        lock(&drawing).kept = shared.drawn.borrow().ground;
+        lock(&drawing).begun(&shared);
     }
     let mut state = shared.state.subscribe();
     loop {
@@ -37,16 +37,25 @@ pub(super) async fn draw(shared: Arc<Shared>, drawing: Arc<Mutex<Drawing>>) {
                 lock(&drawing).end(&shared);
                 return;
             }
-            Step::Nothing => {
-                let held = lock(&drawing).held(&shared);
-                match held {
-                    Some(until) => {
-                        let _ = timeout_at(until, changed(&shared, &mut state)).await;
-                    }
-                    None => changed(&shared, &mut state).await,
-                }
-            }
+            Step::Nothing => rest(&shared, &drawing, &mut state).await,
         }
+    }
+}
+
+/// Waits until there may be more to draw, or what is held back may be shown; a program that pauses meanwhile has its
+/// scrollback kept.
+async fn rest(shared: &Arc<Shared>, drawing: &Mutex<Drawing>, state: &mut watch::Receiver<SessionState>) {
+    let (held, lacks_scrollback) = {
+        let mut drawing = lock(drawing);
+        (drawing.held(shared), drawing.lacks_scrollback())
+    };
+    let pause = lacks_scrollback.then(|| Instant::now() + PAUSE);
+    let Some(until) = held.or(pause) else {
+        return changed(shared, state).await;
+    };
+    let has_paused = timeout_at(until, changed(shared, state)).await.is_err();
+    if has_paused && held.is_none() {
+        lock(drawing).keep_now(shared, true, usize::MAX);
     }
 }
 
@@ -64,9 +73,11 @@ pub(super) struct Drawing {
     bytes: Vec<u8>,
     /// Where a held synchronized update began, and when it is drawn although it has not ended.
     held: Option<(Offset, Instant)>,
-    /// The ground offset of the last checkpoint, and whether scrollback is in it.
+    /// The ground offsets of the last checkpoint, and of the last with scrollback.
     kept: Offset,
-    is_kept_whole: bool,
+    kept_whole: Offset,
+    /// Bytes of output from the last with scrollback to the next, under a flood.
+    whole_step: u64,
     /// The size that the session began with.
     first_size: Size,
     /// Bytes of output from one checkpoint to the next.
@@ -90,15 +101,23 @@ impl Drawing {
             let journal = shared.journal();
             (journal.capacity() as u64, journal.first_size())
         };
+        let kept = shared.drawn.borrow().ground;
         Self {
             bytes: Vec::new(),
             held: None,
-            kept: shared.drawn.borrow().ground,
-            is_kept_whole: true,
+            kept,
+            kept_whole: kept,
+            whole_step: 0,
             first_size: first_size.unwrap_or_default(),
             // The reader is up to half of the journal ahead: the records since the last one are still there.
             step: CHECKPOINT.min((capacity / 2).saturating_sub(MAX_TURN as u64)),
         }
+    }
+
+    /// Goes on from a screen that was kept.
+    fn begun(&mut self, shared: &Shared) {
+        self.kept = shared.drawn.borrow().ground;
+        self.kept_whole = self.kept;
     }
 
     /// Draws the next record, at most so many bytes of it, without waiting.
@@ -116,7 +135,6 @@ impl Drawing {
             Read::Size { number, size, .. } => self.resize(shared, number, size),
             Read::Nothing => {
                 shared.rebuild.finished();
-                self.keep(shared, true);
                 // Most sessions stand still most of the time.
                 self.bytes.shrink_to(IDLE_BUFFER);
                 return Step::Nothing;
@@ -157,7 +175,7 @@ impl Drawing {
             _ => (begun, Instant::now() + MAX_HELD),
         });
         self.held(shared);
-        self.keep(shared, false);
+        self.keep(shared);
     }
 
     /// When what is held is drawn; draws it if it is time.
@@ -202,39 +220,53 @@ impl Drawing {
     }
 
     /// Keeps the screen on disk, if enough was drawn since it was.
-    fn keep(&mut self, shared: &Arc<Shared>, is_idle: bool) {
-        let since = shared.drawn.borrow().ground.since(self.kept);
-        if since >= self.step || is_idle && !self.is_kept_whole {
-            self.keep_now(shared, is_idle);
+    fn keep(&mut self, shared: &Arc<Shared>) {
+        let ground = shared.drawn.borrow().ground;
+        if ground.since(self.kept) >= self.step {
+            let is_whole = ground.since(self.kept_whole) >= self.whole_step;
+            self.keep_now(shared, is_whole, MAX_FLOODED);
         }
     }
 
-    fn keep_now(&mut self, shared: &Arc<Shared>, is_whole: bool) {
+    /// Whether what was kept last has no scrollback.
+    fn lacks_scrollback(&self) -> bool {
+        self.kept_whole != self.kept
+    }
+
+    /// Keeps it with scrollback, whose cells take at most `most` bytes, or without.
+    fn keep_now(&mut self, shared: &Arc<Shared>, is_whole: bool, most: usize) {
         // What ended before is not written again.
         if !shared.has_store() || shared.is_settled() {
             return;
         }
-        // Under a flood only the screen, which is quickly drawn: a daemon that is killed before it pauses has no scrollback
-        // from before this one, only what the records that follow scroll off.
+        // Under a flood mostly the screen alone, which is quickly drawn; it is drawn again from the last one with scrollback,
+        // where what was written since is there still.
         let lines = if is_whole { HISTORY } else { 0 };
         let mut screen = shared.screen();
         // Published under the screen's lock, so it belongs to what the screen shows.
         let Drawn { ground, sizes, .. } = *shared.drawn.borrow();
         let (size, numbering) = (screen.size(), screen.numbering());
-        let drawn = catch_unwind(AssertUnwindSafe(|| screen.checkpoint(lines)));
+        let drawn = catch_unwind(AssertUnwindSafe(|| screen.checkpoint(lines, most)));
         drop(screen);
         // Also where it failed: the next one is tried when more was drawn.
-        (self.kept, self.is_kept_whole) = (ground, is_whole);
+        self.kept = ground;
+        if is_whole {
+            self.kept_whole = ground;
+        }
         let Ok(bytes) = drawn else {
             tracing::error!("a session's screen could not be kept");
             return;
         };
+        if is_whole {
+            self.whole_step = (WHOLE_SHARE * bytes.len() as u64).min(MAX_WHOLE_STEP);
+        }
         shared.keep(Checkpoint {
             ground,
             sizes,
             size,
             first_size: self.first_size,
             numbering: Some(numbering),
+            is_whole,
             bytes,
         });
     }
@@ -243,7 +275,7 @@ impl Drawing {
     fn end(&mut self, shared: &Arc<Shared>) {
         release(shared);
         if !shared.is_settled() {
-            self.keep_now(shared, true);
+            self.keep_now(shared, true, usize::MAX);
             shared.settle();
         }
     }
@@ -302,6 +334,15 @@ const MAX_REPLIES: usize = 64 * 1024;
 const CHECKPOINT: u64 = 1024 * 1024;
 /// Bytes of buffer that a session keeps which draws nothing.
 const IDLE_BUFFER: usize = 1024;
+/// Bytes of output for each byte that a checkpoint with scrollback takes: what the one costs is a few hundredths of what the
+/// others cost to draw.
+const WHOLE_SHARE: u64 = 32;
+/// Bytes of output after which scrollback is kept however much it is: to draw as many again takes some ten milliseconds.
+const MAX_WHOLE_STEP: u64 = 5 * 1024 * 1024;
+/// Bytes of scrollback that are kept under a flood: two thousand usual lines.
+const MAX_FLOODED: usize = 192 * 1024;
+/// After a silence of so long a program is no flood any more.
+const PAUSE: Duration = Duration::from_secs(1);
 /// Lines of scrollback that are kept with it.
 const HISTORY: usize = 2_000;
 /// CAN: ends a sequence that had begun (ECMA-48 8.3.6).

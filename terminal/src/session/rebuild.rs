@@ -129,15 +129,19 @@ impl Shared {
         }
     }
 
-    /// The last screen on disk. Blocks.
+    /// The screen on disk that this one goes on from. Blocks.
     pub(super) fn checkpoint(&self) -> Option<Checkpoint> {
         let store = self.store.as_ref()?;
-        let read = Checkpoint::read(&store.directory);
-        let checkpoint = read.unwrap_or_else(|error| {
+        let (start, end) = {
+            let journal = self.journal();
+            (journal.start(), journal.end())
+        };
+        let is_there = |from| store.tail.holds(from, start).unwrap_or(false);
+        let read = Checkpoint::last(&store.directory, end, is_there);
+        read.unwrap_or_else(|error| {
             tracing::warn!(%error, "a screen could not be read from the disk");
             None
-        });
-        checkpoint.filter(|checkpoint| checkpoint.ground <= self.journal().end())
+        })
     }
 }
 

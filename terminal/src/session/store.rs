@@ -95,8 +95,8 @@ pub(super) struct Store {
     pub(super) tail: Tail,
     /// Bytes that the disk's thread was not told about.
     untold: AtomicUsize,
-    /// The newest screen, not written yet.
-    checkpoint: Mutex<Option<Checkpoint>>,
+    /// The newest screens with scrollback and without, not written yet.
+    checkpoints: Mutex<[Option<Checkpoint>; 2]>,
     /// Nothing comes after what waits now.
     is_complete: AtomicBool,
     /// The disk took not all of what it was last given.
@@ -113,7 +113,7 @@ impl Store {
             tail: Tail::new(directory.clone(), limit),
             directory,
             untold: AtomicUsize::new(0),
-            checkpoint: Mutex::new(None),
+            checkpoints: Mutex::default(),
             is_complete: AtomicBool::new(false),
             is_failing: AtomicBool::new(false),
             is_abandoned: AtomicBool::new(false),
@@ -177,7 +177,13 @@ impl Shared {
     /// Has a screen written in the place of the former one.
     pub(super) fn keep(self: &Arc<Self>, checkpoint: Checkpoint) {
         if let Some(store) = &self.store {
-            *lock(&store.checkpoint) = Some(checkpoint);
+            let mut waiting = lock(&store.checkpoints);
+            if checkpoint.is_whole {
+                *waiting = [Some(checkpoint), None];
+            } else {
+                waiting[1] = Some(checkpoint);
+            }
+            drop(waiting);
             worker::schedule(Arc::clone(self) as Arc<dyn Work>, Instant::now());
         }
     }
@@ -248,13 +254,19 @@ impl Work for Shared {
 
 impl Store {
     fn write_checkpoint(&self) {
-        let Some(checkpoint) = lock(&self.checkpoint).take() else {
-            return;
-        };
-        if let Err(error) = checkpoint.write(&self.directory) {
+        let taken = std::mem::take(&mut *lock(&self.checkpoints));
+        for checkpoint in taken.into_iter().flatten() {
+            let Err(error) = checkpoint.write(&self.directory) else {
+                continue;
+            };
             self.failed(&error);
-            // Unless a newer one came meanwhile.
-            lock(&self.checkpoint).get_or_insert(checkpoint);
+            let mut waiting = lock(&self.checkpoints);
+            // Unless newer ones came meanwhile.
+            match (checkpoint.is_whole, &*waiting) {
+                (_, [Some(_), _]) | (false, [None, Some(_)]) => {}
+                (true, [None, _]) => waiting[0] = Some(checkpoint),
+                (false, [None, None]) => waiting[1] = Some(checkpoint),
+            }
         }
     }
 
@@ -268,7 +280,8 @@ impl Store {
 
     /// When to try again what the disk did not take; none if it took all.
     fn tries_again(&self) -> Option<Instant> {
-        if !self.tail.has_failed() && lock(&self.checkpoint).is_none() {
+        let is_kept = lock(&self.checkpoints).iter().all(Option::is_none);
+        if !self.tail.has_failed() && is_kept {
             self.is_failing.store(false, Ordering::Relaxed);
             return None;
         }

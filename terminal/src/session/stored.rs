@@ -103,7 +103,9 @@ pub fn stored_last(directory: &Path, first_size: Size) -> io::Result<Last> {
 fn drawn_again(directory: &Path, tail: &Tail, first_size: Size) -> io::Result<(Emulator, Offset)> {
     let mut screen = Emulator::new(first_size);
     let (mut offset, mut next_size) = (Offset::START, 0);
-    if let Some(checkpoint) = Checkpoint::read(directory)? {
+    let end = tail.bounds()?.map_or(Offset::START, |(_, end)| end);
+    let is_there = |from| tail.holds(from, end).unwrap_or(false);
+    if let Some(checkpoint) = Checkpoint::last(directory, Offset(u64::MAX), is_there)? {
         screen = checkpoint.draw();
         (offset, next_size) = (checkpoint.ground, checkpoint.sizes);
     }

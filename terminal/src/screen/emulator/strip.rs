@@ -39,6 +39,11 @@ impl<'a> Strip<'a> {
         self.flags & WRAPPED != 0
     }
 
+    /// Whether its last cell was left blank because a wide character did not fit.
+    pub(super) fn is_led(self) -> bool {
+        self.flags & LED != 0
+    }
+
     /// The cells of each run and its style; rows without styles have none.
     pub(super) fn runs(self) -> impl Iterator<Item = (usize, u32)> {
         let (chunks, _) = self.runs.as_chunks::<RUN>();
@@ -96,18 +101,37 @@ impl<'a> Strip<'a> {
         Row::new(cells, self.is_wrapped())
     }
 
+    /// The text of each run, and its style.
+    pub(super) fn parts(self) -> impl Iterator<Item = (&'a str, u32)> {
+        let mut rest = self.written();
+        let is_ascii = rest.is_ascii();
+        let plain = if self.flags & STYLED == 0 { rest } else { "" };
+        let runs = self.runs().map(move |(length, style)| {
+            let part = match is_ascii {
+                true => rest.split_at(length.min(rest.len())).0,
+                false => columns_of(&mut { rest }, length),
+            };
+            rest = &rest[part.len()..];
+            (part, style)
+        });
+        runs.chain((!plain.is_empty()).then_some((plain, 0)))
+    }
+
+    /// The text, without the blank where a wide character did not fit.
+    fn written(self) -> &'a str {
+        let blank = if self.flags & LED != 0 { " " } else { "" };
+        self.text.strip_suffix(blank).unwrap_or(self.text)
+    }
+
     /// The row as a line.
     pub(super) fn line(self, number: u64, styles: &Styles) -> Line {
-        let blank = if self.flags & LED != 0 { " " } else { "" };
-        let text = self.text.strip_suffix(blank).unwrap_or(self.text);
         let mut painter = Painter::default();
-        let mut rest = text;
-        for (length, style) in self.runs() {
+        for (part, style) in self.parts() {
             painter.set_pen(&styles.pen(styles.get(style)));
-            painter.sequence(columns_of(&mut rest, length));
+            painter.sequence(part);
         }
-        painter.sequence(rest);
         painter.set_pen(&Pen::default());
+        let text = self.written();
         Line {
             number,
             ansi: String::from_utf8(painter.into_bytes()).expect("text and sequences are UTF-8"),

@@ -86,6 +86,13 @@ proptest! {
         assert_goes_on(size, &more, cut)?;
     }
 
+    #[test]
+    fn scrollback_is_drawn_again_as_it_was(size in sizes(), output in streams()) {
+        let mut original = screen(size, &output);
+        original.release();
+        let copy = screen(size, &original.checkpoint(usize::MAX, usize::MAX));
+        prop_assert_eq!(original.lines(original.history()), copy.lines(copy.history()));
+    }
 }
 
 proptest! {
@@ -103,7 +110,7 @@ proptest! {
         }
         let size = screen.size();
         let mut copy = Emulator::new(size);
-        copy.feed(&screen.checkpoint(100));
+        copy.feed(&screen.checkpoint(100, usize::MAX));
         screen.release();
         prop_assert_eq!(copy.cursor(), screen.cursor());
         prop_assert!(screen.take_replies().len() < 100_000);
@@ -228,11 +235,13 @@ fn a_checkpoint_brings_the_scrollback_back() {
     let size = Size::new(6, 3);
     let output = "one\r\n\x1b[44m  漢字漢字\x1b[0m\r\n\r\nabcdefghijklm\r\n\x1b[1mx\r\ny\r\nz";
     let mut original = screen(size, output.as_bytes());
-    let copy = screen(size, &original.checkpoint(100));
+    let copy = screen(size, &original.checkpoint(100, usize::MAX));
     assert_eq!(original.lines(0..100), copy.lines(0..100));
     assert_eq!(State::of(&original.terminal), State::of(&copy.terminal));
-    let two = screen(size, &original.checkpoint(2));
+    let two = screen(size, &original.checkpoint(2, usize::MAX));
     assert_eq!(two.history(), 0..2);
+    let three = screen(size, &original.checkpoint(100, 10));
+    assert_eq!(texts(&three.lines(0..3)), ["ghijkl", "m", "x"]);
 }
 
 #[test]

@@ -93,6 +93,7 @@ async fn a_screen_goes_on_from_its_checkpoint() {
         size: Size::new(40, 10),
         first_size: Size::new(40, 10),
         numbering: None,
+        is_whole: true,
         bytes: b"kept\x1b[?2004h".to_vec(),
     };
     checkpoint.write(directory.path()).unwrap();
@@ -119,7 +120,8 @@ async fn lines_keep_their_numbers_and_the_last_command_its_output() {
         size: Size::new(40, 10),
         first_size: Size::new(40, 10),
         numbering: Some(screen.numbering()),
-        bytes: screen.checkpoint(2_000),
+        is_whole: true,
+        bytes: screen.checkpoint(2_000, usize::MAX),
     };
     checkpoint.write(directory.path()).unwrap();
     let more: String = (0..50).map(|line| format!("more {line}\r\n")).collect();
@@ -136,6 +138,71 @@ async fn lines_keep_their_numbers_and_the_last_command_its_output() {
     session.stop().await;
 }
 
+/// A session that wrote lines, was killed in the middle of a flood of `flood`, and was taken over again; with its scrollback.
+async fn flooded(flood: &str, directory: &TempDir) -> (Session, Session) {
+    let options = Options {
+        scrollback_memory: 0,
+        directory: Some(directory.path().into()),
+        ..Options::default()
+    };
+    let script = format!("seq 1 3000; read line; {flood}; read line");
+    let first = keeper::tests::run_with(shell(&script), options).await.unwrap();
+    let mut attachment = first.attach(Mode::Lossless, Start::Offset(Offset(0)));
+    read_until(&mut attachment, "\n3000\r\n").await;
+    let writer = first.writer(std::sync::Arc::new(super::Right::default()));
+    soon(writer.write(b"\n")).await.unwrap();
+    read_until(&mut attachment, "over").await;
+    // As the disk has it when the daemon is killed now: nothing is kept because of a pause.
+    let killed = TempDir::new().unwrap();
+    let store = first.shared.store.as_ref().unwrap();
+    while !store.tail.holds(Offset(0), first.end()).unwrap() || !directory.path().join("screen").exists() {
+        tokio::task::yield_now().await;
+    }
+    for entry in std::fs::read_dir(directory.path()).unwrap() {
+        let entry = entry.unwrap();
+        std::fs::copy(entry.path(), killed.path().join(entry.file_name())).unwrap();
+    }
+    let ended = super::super::Ended {
+        exit: None,
+        end: first.end(),
+        size: first.size(),
+        began: first.began(),
+    };
+    let again = Session::stored(killed.keep(), ended).unwrap();
+    (first, again)
+}
+
+fn assert_same_lines(first: &Session, again: &Session, least: usize) {
+    let lines = |session: &Session| session.look(|screen| (screen.history(), screen.lines(0..u64::MAX)));
+    let ((all, expected), (kept, lines)) = (lines(first), lines(again));
+    assert_eq!(kept.end, all.end);
+    assert!(lines.len() >= least, "{} lines", lines.len());
+    let there = lines.len().min(expected.len());
+    assert!(lines[lines.len() - there..] == expected[expected.len() - there..]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn scrollback_outlives_a_daemon_that_is_killed_in_a_flood() {
+    let directory = TempDir::new().unwrap();
+    // Nothing of it scrolls.
+    let flood = r#"perl -e 'print "\r$_ ", "x" x 20 for 1..100_000; print "over"'"#;
+    let (first, again) = flooded(flood, &directory).await;
+    soon(first.drawn()).await;
+    soon(again.drawn()).await;
+    assert_same_lines(&first, &again, 2_000);
+    first.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_flood_scrolled_off_outlives_the_daemon_too() {
+    let directory = TempDir::new().unwrap();
+    let (first, again) = flooded("seq 1 600000; echo over", &directory).await;
+    soon(first.drawn()).await;
+    soon(again.drawn()).await;
+    assert_same_lines(&first, &again, 2_000);
+    first.stop().await;
+}
+
 #[tokio::test]
 async fn a_screen_whose_records_are_gone_goes_on_from_the_oldest() {
     let directory = TempDir::new().unwrap();
@@ -146,6 +213,7 @@ async fn a_screen_whose_records_are_gone_goes_on_from_the_oldest() {
         size: Size::new(40, 10),
         first_size: Size::new(40, 10),
         numbering: None,
+        is_whole: true,
         bytes: b"\x1b[?2004hkept".to_vec(),
     };
     checkpoint.write(directory.path()).unwrap();
@@ -205,13 +273,14 @@ async fn rebuild(seed: u64, length: usize, cut: usize) -> (Vec<u8>, Vec<u8>) {
             let ground = journal.end().minus(screen.pending());
             let size = screen.size();
             let numbering = Some(screen.numbering());
-            let bytes = screen.checkpoint(2_000);
+            let bytes = screen.checkpoint(2_000, usize::MAX);
             Checkpoint {
                 ground,
                 sizes,
                 size,
                 first_size: size,
                 numbering,
+                is_whole: true,
                 bytes,
             }
             .write(directory.path())

@@ -97,7 +97,9 @@ async fn an_ended_session_has_output_and_screen_on_disk_when_it_is_settled() {
     soon(session.settled()).await;
     assert!(session.state().borrow().exit().is_some());
     assert!(is_on_disk(&session));
-    let checkpoint = Checkpoint::read(directory.path()).unwrap().unwrap();
+    let checkpoint = Checkpoint::last(directory.path(), session.end(), |_| false)
+        .unwrap()
+        .unwrap();
     assert_eq!(checkpoint.ground, session.end());
     assert!(stored_bytes(directory.path()).unwrap() > 60);
     let mode = std::fs::metadata(directory.path().join("checkpoint"))
