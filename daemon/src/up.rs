@@ -9,7 +9,8 @@ use pairing::PairingLimits;
 use protocol::access::{Ready, TlsEndpoint};
 use rustix::process::{DumpableBehavior, Resource, Rlimit};
 use server::{
-    Access, Deps, Listener, Server, ServerConfig, Shutdown, Stop, clock, limits::Limits, random, store::Store,
+    Access, Deps, Listener, NoTailnet, Server, ServerConfig, Shutdown, Stop, clock, limits::Limits, random,
+    store::Store,
 };
 use terminal::{DescriptorLimit, Size};
 use tokio::net::TcpListener;
@@ -115,6 +116,7 @@ async fn run(
         pin: identity.pin(),
         local_origin: Arc::new(Origins::new(keeper, sessions.clone())),
         touched: Arc::new(move |device| touched.touched_by(device)),
+        who_is: Arc::new(NoTailnet),
     };
     let access = Access::new(server_config(config, &endpoints), deps);
     sessions.serve(&access);

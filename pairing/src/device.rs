@@ -1,8 +1,11 @@
 //! The record of a device, and what is left of one.
 
+mod by_hand;
+
 use alloc::string::String;
 use core::time::Duration;
 
+pub use self::by_hand::{ByHand, LivesTooLong};
 use crate::{DeviceId, Label, Principal, PublicKey, Role, TailnetIdentity, TokenHash, UnixMillis};
 
 /// A paired device: the whole record to be stored.

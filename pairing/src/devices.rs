@@ -1,15 +1,19 @@
 //! The devices that exist, in memory.
 
+mod holder;
+
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use self::holder::admits;
+pub use self::holder::{ProofCheck, ShownProof, TokenHolder};
 use crate::standing::Standing;
 use crate::{
     AuthError, Authenticated, Device, DeviceId, DeviceToken, EndCause, Label, PrefixError, Principal,
-    RevokeError, Role, TokenHash, TokenKey, Tombstone, UnixMillis, UnknownDevice,
+    RevokeError, Role, TailnetIdentity, TokenHash, TokenKey, Tombstone, UnixMillis, UnknownDevice,
 };
 
 /// The devices that live, and the tombstones of those that do not.
@@ -85,7 +89,7 @@ impl Devices {
         true
     }
 
-    /// Whose token this is.
+    /// Whose token this is, and what may come of it: see [`TokenHolder`].
     ///
     /// # Errors
     /// See [`AuthError`]. An unknown id costs as much as a wrong secret.
@@ -94,13 +98,14 @@ impl Devices {
         token: &DeviceToken,
         key: &TokenKey,
         now: UnixMillis,
-    ) -> Result<Authenticated, AuthError> {
+    ) -> Result<TokenHolder, AuthError> {
         let shown = token.hash(key);
         if let Some(entry) = self.live.get(&token.id()) {
             if !shown.matches(&entry.device.token_hash) {
                 return Err(AuthError::Unknown);
             }
-            return self.alive(entry, now);
+            let authenticated = self.alive(entry, now)?;
+            return Ok(TokenHolder::new(&entry.device, authenticated));
         }
         // Compared even where there is nothing to compare with, so that both answers take one comparison.
         let nothing = TokenHash::from_bytes([0; 32]);
@@ -134,6 +139,21 @@ impl Devices {
             (None, Some(EndCause::Expired)) => Err(AuthError::Expired),
             (None, None) => Err(AuthError::Unknown),
         }
+    }
+
+    /// Whether a device lives, and may come from a peer of whom the tailnet says `from`.
+    ///
+    /// # Errors
+    /// See [`AuthError`].
+    pub fn admit(
+        &self,
+        id: DeviceId,
+        from: Option<&TailnetIdentity>,
+        now: UnixMillis,
+    ) -> Result<(), AuthError> {
+        self.renew(id, now)?;
+        let device = &self.live.get(&id).ok_or(AuthError::Unknown)?.device;
+        admits(device.tailnet.as_ref(), device.any_path, from)
     }
 
     /// Ends a device for good, if `by` may.

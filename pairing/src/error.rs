@@ -1,8 +1,10 @@
 //! Errors: one closed enum for each area. They know no HTTP; they have a stable code and say who is at fault.
 
+mod access;
 mod devices;
 mod pairing;
 
+pub use access::{ChallengeError, ProofError};
 pub use devices::{AuthError, PrefixError, RevokeError, UnknownDevice};
 pub use pairing::{
     ApproveError, CommitError, ExchangeError, FindError, OfferError, PollError, RejectError, RequestError,

@@ -103,6 +103,11 @@ id!(
     GuestId,
     "gst"
 );
+id!(
+    /// One access token. It never stands alone on the wire.
+    AccessId,
+    "acc"
+);
 
 /// The name of something that permits can be about. This crate does not look into it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

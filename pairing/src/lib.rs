@@ -11,8 +11,10 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod access;
 mod audience;
 mod authority;
+mod challenge;
 mod code;
 mod device;
 mod devices;
@@ -27,6 +29,7 @@ mod offer;
 mod permit;
 mod principal;
 mod proof;
+mod proofs;
 mod request;
 mod role;
 mod scope;
@@ -45,23 +48,25 @@ pub use audience::{Audience, MalformedAudience, Origin};
 pub use authority::{
     Approved, Authority, Commit, Exchange, ExchangeCheck, Exchanged, NewRequest, OfferClaim, Requested,
 };
+pub use challenge::{Challenge, Generation, OpenChallenge};
 pub use code::{CodeInput, MalformedCode, PairingCode};
-pub use device::{Device, EndCause, Tombstone};
-pub use devices::{Devices, Revoked};
+pub use device::{ByHand, Device, EndCause, LivesTooLong, Tombstone};
+pub use devices::{Devices, ProofCheck, Revoked, ShownProof, TokenHolder};
 pub use error::{
-    ApproveError, AuthError, CommitError, ExchangeError, Fault, FindError, OfferError, PollError,
-    PrefixError, RejectError, RequestError, RevealError, RevokeError, UnknownDevice,
+    ApproveError, AuthError, ChallengeError, CommitError, ExchangeError, Fault, FindError, OfferError,
+    PollError, PrefixError, ProofError, RejectError, RequestError, RevealError, RevokeError, UnknownDevice,
 };
 pub use family::Family;
-pub use id::{DeviceId, GuestId, MalformedId, OfferId, RequestId, ResourceId};
+pub use id::{AccessId, DeviceId, GuestId, MalformedId, OfferId, RequestId, ResourceId};
 pub use key::{Commitment, MalformedKey, Nonce, PublicKey, VerifySignature};
 pub use label::{Label, MalformedLabel, is_invisible};
-pub use limits::PairingLimits;
+pub use limits::{ACCESS_TTL, BY_HAND, PairingLimits};
 pub use marker::{Manage, View, Write};
 pub use offer::OfferTerms;
 pub use permit::{Authenticated, Denied, Permit, PermitScope};
 pub use principal::Principal;
-pub use proof::{ExchangeNonce, pair_text};
+pub use proof::{ExchangeNonce, pair_text, proof_text};
+pub use proofs::{Granted, Place, Proof, Proofs};
 pub use request::{ApproveTerms, Grant, RejectCause, RequestPhase};
 pub use role::{Role, UnknownRole};
 pub use scope::Scope;
@@ -69,6 +74,8 @@ pub use secret::OfferSecret;
 pub use standing::{Epoch, Hold, Standing};
 pub use tailnet::TailnetIdentity;
 pub use time::UnixMillis;
-pub use token::{DeviceToken, MalformedToken, RequestSecret, Token, TokenHash, TokenId, TokenKind};
+pub use token::{
+    AccessToken, DeviceToken, MalformedToken, RequestSecret, Token, TokenHash, TokenId, TokenKind,
+};
 pub use token_key::{TokenKey, TokenKeyId};
 pub use view::{OfferPhase, OfferView, PollAnswer, PollKind, PollStatus, RequestView};

@@ -54,3 +54,23 @@ pub(crate) const REMEMBERED: Duration = Duration::from_secs(600);
 
 /// Most ended requests that are remembered: about 64 KiB.
 pub(crate) const MAX_ENDED: usize = 128;
+
+/// How long an access token opens what its device may: short enough that a copied one is soon worthless.
+pub const ACCESS_TTL: Duration = Duration::from_secs(900);
+
+/// How long the challenge of a refusal can be proven.
+pub(crate) const CHALLENGE_TTL: Duration = Duration::from_secs(60);
+
+/// How long the challenge that comes with an access token can be proven: as long as the token lives, and the time of any
+/// challenge more, so that the next proof needs no refusal first.
+pub(crate) const RENEWAL_TTL: Duration = ACCESS_TTL.saturating_add(CHALLENGE_TTL);
+
+/// Most access tokens of one device, as many as it may have connections. One more ends the oldest, which is told to prove
+/// the key again.
+pub(crate) const ACCESS_PER_DEVICE: usize = 256;
+
+/// Most used challenges of one device that are remembered: about 200 KiB. Beyond, that device alone waits.
+pub(crate) const SPENT_PER_DEVICE: usize = 4_096;
+
+/// The longest life of a device that is added by hand: its token is a plain bearer.
+pub const BY_HAND: Duration = Duration::from_secs(90 * 24 * 3600);

@@ -51,6 +51,9 @@ impl Principal {
 }
 
 fn device_allows(role: Role, can_revoke: bool, scope: Scope) -> bool {
+    if role == Role::Metrics {
+        return matches!(scope, Scope::Public | Scope::MetricsView);
+    }
     match scope {
         Scope::Public | Scope::Any | Scope::View | Scope::OwnRecord => true,
         Scope::Write | Scope::Manage | Scope::Note => role == Role::Operator,
@@ -95,6 +98,7 @@ mod tests {
         assert_eq!(row(&device(Role::Operator, true)), "yyyyyyyyy-----y-");
         assert_eq!(row(&device(Role::Viewer, false)), "yyy---y---------");
         assert_eq!(row(&device(Role::Viewer, true)), "yyy---yyy-----y-");
+        assert_eq!(row(&device(Role::Metrics, false)), "y------------y--");
         assert_eq!(
             row(&Principal::Guest(GuestId::from_bytes([1; 8]))),
             "yy----y---------"

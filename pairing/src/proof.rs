@@ -7,7 +7,7 @@ use core::fmt;
 use base64ct::{Base64UrlUnpadded, Encoding};
 use rand_core::CryptoRng;
 
-use crate::{Audience, RequestId};
+use crate::{Audience, DeviceId, RequestId};
 
 /// What a device must sign to exchange its request: made at the approval, base64url of 32 random bytes on the wire.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -39,11 +39,17 @@ pub fn pair_text(request_id: RequestId, exchange_nonce: &str, audience: &Audienc
     format!("transom-pair-v1\n{request_id}\n{exchange_nonce}\n{audience}")
 }
 
+/// What is signed to prove possession of a device's key: four lines joined by `\n`.
+#[must_use]
+pub fn proof_text(challenge: &str, audience: &Audience, device_id: DeviceId) -> String {
+    format!("transom-proof-v1\n{challenge}\n{audience}\n{device_id}")
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{ExchangeNonce, pair_text};
-    use crate::RequestId;
+    use super::{ExchangeNonce, pair_text, proof_text};
     use crate::testing::SeededRng;
+    use crate::{DeviceId, RequestId};
     use alloc::string::ToString;
 
     #[test]
@@ -53,6 +59,15 @@ mod tests {
         assert_eq!(
             text,
             "transom-pair-v1\nreq_abababababababab\nn0nce\norigin:https://localhost:7300"
+        );
+    }
+
+    #[test]
+    fn the_text_of_a_proof_is_four_lines_and_names_the_device_last() {
+        let audience = "origin:https://localhost:7300".parse().unwrap();
+        assert_eq!(
+            proof_text("ch4llenge", &audience, DeviceId::from_bytes([0xcd; 8])),
+            "transom-proof-v1\nch4llenge\norigin:https://localhost:7300\ndev_cdcdcdcdcdcdcdcd"
         );
     }
 

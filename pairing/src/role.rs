@@ -5,10 +5,12 @@ use core::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// A named set of scopes. The order is that of power: a viewer is less than an operator.
+/// A named set of scopes. The order is that of power: a viewer is less than an operator. What is paired is one of these two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
+    /// May read metrics, and nothing else. For devices that are added by hand.
+    Metrics,
     /// May look.
     Viewer,
     /// May look, type and manage.
@@ -17,7 +19,7 @@ pub enum Role {
 
 /// A text that names no role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a role is viewer or operator")]
+#[error("a role is viewer, operator or metrics")]
 pub struct UnknownRole;
 
 impl Role {
@@ -25,6 +27,7 @@ impl Role {
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::Metrics => "metrics",
             Self::Viewer => "viewer",
             Self::Operator => "operator",
         }
@@ -42,6 +45,7 @@ impl FromStr for Role {
 
     fn from_str(text: &str) -> Result<Self, UnknownRole> {
         match text {
+            "metrics" => Ok(Self::Metrics),
             "viewer" => Ok(Self::Viewer),
             "operator" => Ok(Self::Operator),
             _ => Err(UnknownRole),
@@ -56,7 +60,7 @@ mod tests {
 
     #[test]
     fn a_role_has_one_name_in_text_and_in_json() {
-        for role in [Role::Viewer, Role::Operator] {
+        for role in [Role::Metrics, Role::Viewer, Role::Operator] {
             assert_eq!(role.as_str().parse(), Ok(role));
             assert_eq!(serde_json::to_string(&role).unwrap(), format!("\"{role}\""));
         }

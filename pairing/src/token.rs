@@ -11,7 +11,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::error::Fault;
 use crate::token_key::TokenKey;
-use crate::{DeviceId, GuestId, RequestId};
+use crate::{AccessId, DeviceId, GuestId, RequestId};
 
 /// What a token is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +31,9 @@ pub type DeviceToken = Token<DeviceId>;
 
 /// What the waiting device polls with.
 pub type RequestSecret = Token<RequestId>;
+
+/// What a device with a key gets for a proof, for minutes.
+pub type AccessToken = Token<AccessId>;
 
 /// A bearer secret that names what it belongs to: 8 bytes of id and 32 secret ones, which are erased on drop. Without
 /// `Display`, `Serialize` and `Clone`, and with a `Debug` that tells the id only.
@@ -241,7 +244,7 @@ macro_rules! token_ids {
     )*};
 }
 
-token_ids! { DeviceId => Device  GuestId => Guest  RequestId => Request }
+token_ids! { DeviceId => Device  GuestId => Guest  RequestId => Request  AccessId => Access }
 
 /// 8 bytes of id, 32 of secret, 4 of checksum.
 const BODY: usize = 44;

@@ -4,6 +4,8 @@ use jiff::Timestamp;
 use pairing::{DeviceId, Role};
 use serde::{Deserialize, Serialize};
 
+use crate::{Bytes64, WireSecret};
+
 /// `GET /v1/health`: what anybody may know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
@@ -52,6 +54,71 @@ pub struct WhoAmI {
     pub instance: String,
     /// The id of this run of the daemon: another one means that it restarted.
     pub life: String,
+}
+
+/// `GET /v1/auth/challenge`: what every 401 of a listener carries, for a page that shall not be refused first.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
+pub struct ChallengeMade {
+    /// What a device with a key signs for an access token, within a minute.
+    pub challenge: String,
+}
+
+/// `POST /v1/auth/proof`, with the device token as bearer.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
+#[serde(deny_unknown_fields)]
+pub struct ProofOfKey {
+    /// The challenge of a 401, or of the last answer.
+    pub challenge: String,
+    /// `pin:<SPKI pin>` of a native client, `origin:https://host:port` of a browser.
+    pub audience: String,
+    /// ECDSA P-256 with SHA-256 over the proof's text, r ‖ s, 64 bytes.
+    #[cfg_attr(feature = "ts", ts(type = "string"))]
+    pub signature: Bytes64,
+}
+
+/// The answer to a proof.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
+pub struct Proven {
+    /// What opens the daemon to this device, on this listener and node.
+    #[cfg_attr(feature = "ts", ts(type = "string"))]
+    pub access_token: WireSecret,
+    /// Seconds for which it does.
+    #[cfg_attr(feature = "ts", ts(type = "number"))]
+    pub expires_in: u64,
+    /// The kind of principal that it is.
+    pub principal: PrincipalKind,
+    /// What to prove for the next one: good for as long as this one, and a minute more.
+    pub challenge: String,
+}
+
+/// `POST /v1/devices`: a device without a key, for scripts.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NewDevice {
+    /// Its name.
+    pub label: String,
+    /// What it may do; absent: look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<Role>,
+    /// Seconds for which it stays trusted, at most 90 days; absent: 90 days.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_in: Option<u64>,
+}
+
+/// The answer to a new device: the token, this once.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct DeviceAdded {
+    /// The device.
+    pub device_id: DeviceId,
+    /// Its token, which is all that it needs.
+    pub token: WireSecret,
+    /// What it may do.
+    pub role: Role,
+    /// When its trust ends.
+    pub expires_at: Timestamp,
 }
 
 /// One TLS listener of a running daemon.
@@ -135,7 +202,7 @@ pub struct DeviceRecord {
     /// Its name, as approved.
     pub label: String,
     /// What it may do.
-    #[cfg_attr(feature = "ts", ts(type = "\"viewer\" | \"operator\""))]
+    #[cfg_attr(feature = "ts", ts(type = "\"viewer\" | \"operator\" | \"metrics\""))]
     pub role: Role,
     /// Whether it may revoke other devices.
     pub can_revoke: bool,

@@ -27,6 +27,10 @@ pub struct Problem {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "ts", ts(optional))]
     pub request_id: Option<String>,
+    /// What a device with a key signs for an access token: on every 401 of a TLS listener.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "ts", ts(optional))]
+    pub challenge: Option<String>,
 }
 
 impl Problem {
@@ -44,6 +48,7 @@ impl Problem {
             hint: hint.into(),
             retry_after: None,
             request_id: None,
+            challenge: None,
         }
     }
 }

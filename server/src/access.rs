@@ -1,20 +1,27 @@
 //! What the access layer knows while it runs: devices, pairing, connections and the store behind them.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
 use certs::SpkiPin;
-use pairing::{Audience, Authority, DeviceId, Devices, PairingLimits, Standing, TokenKey};
+use pairing::{
+    Audience, Authority, Challenge, DeviceId, Devices, Generation, PairingLimits, Proofs, Standing, TokenKey,
+};
 use tokio::sync::Notify;
 
 use crate::{
+    clock,
     connections::Connections,
     gate::OwnNames,
     limits::Limits,
-    peer::{LocalOrigin, Peer},
+    peer::{LocalOrigin, Peer, WhoIs},
     random,
+    refusals::Refusals,
     store::{Opened, Store},
 };
 
@@ -50,11 +57,13 @@ pub struct Deps {
     pub local_origin: Arc<dyn LocalOrigin>,
     /// Names the resources that a device created or typed into, for the answer to a revocation.
     pub touched: Arc<dyn Fn(DeviceId) -> Vec<String> + Send + Sync>,
+    /// Says what a tailnet knows about a peer.
+    pub who_is: Arc<dyn WhoIs>,
 }
 
 /// The shared state of the access layer; handlers get it as `App<Arc<Access>>`.
 ///
-/// Lock order, where two are held: devices, then authority, then connections. None is held across an await.
+/// Lock order, where two are held: devices, then authority, then proofs, then connections. None is held across an await.
 pub struct Access {
     pub(crate) config: ServerConfig,
     /// The daemon's lasting id.
@@ -74,8 +83,14 @@ pub struct Access {
     pub(crate) owner: Arc<Standing>,
     pub(crate) local_origin: Arc<dyn LocalOrigin>,
     pub(crate) touched: Arc<dyn Fn(DeviceId) -> Vec<String> + Send + Sync>,
+    pub(crate) who_is: Arc<dyn WhoIs>,
+    /// Which refusals of devices were written down lately.
+    pub(crate) refusals: Refusals,
     devices: Mutex<Devices>,
     authority: Mutex<Authority>,
+    proofs: Mutex<Proofs>,
+    /// How many runs of listeners there were.
+    generations: AtomicU64,
 }
 
 impl Access {
@@ -93,6 +108,9 @@ impl Access {
             connections: Connections::new(config.limits.clone()),
             devices: Mutex::new(Devices::load(devices, tombstones, config.idle_expiry)),
             authority: Mutex::new(Authority::new(config.pairing.clone(), &mut random::rng())),
+            proofs: Mutex::new(Proofs::new(&mut random::rng())),
+            generations: AtomicU64::new(0),
+            refusals: Refusals::default(),
             commits: tokio::sync::Mutex::default(),
             pairing_changed: Notify::new(),
             devices_changed: Notify::new(),
@@ -100,6 +118,7 @@ impl Access {
             pin: deps.pin,
             local_origin: deps.local_origin,
             touched: deps.touched,
+            who_is: deps.who_is,
             instance,
             token_key,
             store,
@@ -151,6 +170,17 @@ impl Access {
         }
     }
 
+    /// The number of the next run of a listener.
+    pub(crate) fn next_generation(&self) -> Generation {
+        Generation(self.generations.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    /// What somebody who was refused on a listener can prove next.
+    pub(crate) fn challenge(&self, generation: Generation) -> Challenge {
+        self.proofs()
+            .challenge(generation, clock::now(), &mut random::rng())
+    }
+
     /// The paired devices. Hold it for a lookup or one change, never across an await.
     pub(crate) fn devices(&self) -> MutexGuard<'_, Devices> {
         self.devices.lock().unwrap_or_else(PoisonError::into_inner)
@@ -159,5 +189,10 @@ impl Access {
     /// Offers and pairing requests. Hold it for one step, never across an await.
     pub(crate) fn authority(&self) -> MutexGuard<'_, Authority> {
         self.authority.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Challenges and access tokens. Hold it for one step, never across an await.
+    pub(crate) fn proofs(&self) -> MutexGuard<'_, Proofs> {
+        self.proofs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -81,6 +81,12 @@ pub mod action {
     pub const PAIRING_EXCHANGED: &str = "pairing_exchanged";
     /// A device said that it kept its token, and is paired.
     pub const PAIRING_COMMITTED: &str = "pairing_committed";
+    /// The owner added a device without a key.
+    pub const DEVICE_ADDED: &str = "device_added";
+    /// Somebody with a device's token could not prove its key.
+    pub const PROOF_REFUSED: &str = "proof_refused";
+    /// A device came from where it may not.
+    pub const NODE_REFUSED: &str = "node_refused";
     /// A device was revoked.
     pub const DEVICE_REVOKED: &str = "device_revoked";
     /// A device revoked itself.

@@ -4,10 +4,14 @@ use std::sync::Arc;
 
 use axum::{RequestPartsExt, extract::RawPathParams};
 use http::{HeaderMap, header, request::Parts};
-use pairing::{Authenticated, DeviceToken, MalformedToken, Principal, ResourceId, Scope};
+use pairing::{
+    AccessToken, AuthError, Authenticated, DeviceId, DeviceToken, MalformedToken, Principal, ResourceId,
+    Scope, TokenKind, UnixMillis,
+};
 
 use crate::{
     access::Access,
+    audit::action,
     clock,
     connections::Connection,
     error::Failure,
@@ -26,11 +30,10 @@ pub(crate) async fn caller(access: &Access, parts: &mut Parts) -> Result<Caller,
     let On(connection) = parts.extract().await?;
     let authenticated = match connection.peer() {
         Peer::Local(peer) => local(access, peer, &connection).await?,
-        Peer::Remote(peer) => device(
-            access,
-            bearer(&parts.headers)?.ok_or(Failure::Unauthenticated)?,
-            peer,
-        )?,
+        Peer::Remote(peer) => {
+            let token = bearer(&parts.headers)?.ok_or(Failure::Unauthenticated)?;
+            device(access, token, peer).await?
+        }
     };
     Ok(Caller {
         connection,
@@ -73,25 +76,53 @@ pub fn name_of(principal: &Principal) -> String {
     }
 }
 
-/// Whose device token this is. Notes that the device was seen, at most once a minute.
-pub(crate) fn device(access: &Access, token: &str, peer: &RemotePeer) -> Result<Authenticated, Failure> {
-    let token = DeviceToken::parse(token)?;
+/// Whose token this is: an access token, or that of a device without a key. Notes that the device was seen, at most once a
+/// minute, and in the audit trail that it came from where it may not.
+pub(crate) async fn device(
+    access: &Access,
+    token: &str,
+    peer: &RemotePeer,
+) -> Result<Authenticated, Failure> {
     let now = clock::now();
-    let address = peer.address.ip().to_canonical().to_string();
-    let (authenticated, is_news) = {
-        let mut devices = access.devices();
-        let authenticated = devices.authenticate(&token, &access.token_key, now)?;
-        (authenticated, devices.touch(token.id(), &address, now).is_some())
+    let (device, found) = match TokenKind::of(token) {
+        Some(TokenKind::Access) => by_access_token(access, &AccessToken::parse(token)?, peer, now)?,
+        _ => by_device_token(access, &DeviceToken::parse(token)?, peer, now)?,
     };
-    if is_news {
-        let (store, id) = (access.store.clone(), token.id());
-        tokio::spawn(async move {
-            if let Err(error) = store.seen(id, now, address).await {
-                tracing::warn!(device = %id, %error, "could not store when a device was last seen");
-            }
-        });
+    if let Err(refused @ (AuthError::WrongNode | AuthError::NodeUnknown)) = &found {
+        access
+            .note_refusal(device, peer, action::NODE_REFUSED, refused.code(), now)
+            .await;
     }
+    let authenticated = found?;
+    seen(access, device, peer, now);
     Ok(authenticated)
+}
+
+/// Whose device this is, and as whom it may come from there; the outer error says nothing of any device.
+type Found = Result<(DeviceId, Result<Authenticated, AuthError>), AuthError>;
+
+fn by_access_token(access: &Access, token: &AccessToken, peer: &RemotePeer, now: UnixMillis) -> Found {
+    let devices = access.devices();
+    access.proofs().authenticate(token, &devices, &peer.place(), now)
+}
+
+fn by_device_token(access: &Access, token: &DeviceToken, peer: &RemotePeer, now: UnixMillis) -> Found {
+    let holder = access.devices().authenticate(token, &access.token_key, now)?;
+    Ok((holder.id(), holder.as_bearer(peer.tailnet.as_deref())))
+}
+
+/// Notes that a device was seen.
+pub(crate) fn seen(access: &Access, device: DeviceId, peer: &RemotePeer, now: UnixMillis) {
+    let address = peer.address.ip().to_canonical().to_string();
+    if access.devices().touch(device, &address, now).is_none() {
+        return;
+    }
+    let store = access.store.clone();
+    tokio::spawn(async move {
+        if let Err(error) = store.seen(device, now, address).await {
+            tracing::warn!(%device, %error, "could not store when a device was last seen");
+        }
+    });
 }
 
 /// The path's parameter that names a resource.

@@ -24,7 +24,7 @@ use tower::ServiceExt;
 use crate::{
     access::Access,
     connections::{Connection, InFlight},
-    error::{AnswerOf, Failure},
+    error::{AnswerOf, Failure, Refusal, body_of},
     gate, headers,
     peer::Peer,
 };
@@ -54,9 +54,21 @@ impl Edge {
             Err(failure) => (None, failure.into_response()),
         };
         let (mut response, is_last) = without_answers_to_the_revoked(&connection, response);
+        self.add_challenge(&connection, &mut response);
         headers::set(response.headers_mut(), host.as_ref());
         close_if_asked(&connection, version, &mut response);
         Ok(watched(&connection, in_flight, response, is_last))
+    }
+
+    /// Says with each 401 of a listener what can be proven next.
+    fn add_challenge(&self, connection: &Connection, response: &mut Response) {
+        let refusal = response.extensions_mut().remove::<Refusal>();
+        if let (Peer::Remote(peer), Some(Refusal(mut problem))) = (connection.peer(), refusal) {
+            problem.challenge = Some(self.access.challenge(peer.generation).to_string());
+            *response.body_mut() = Body::from(body_of(&problem));
+            // The router has counted the former body.
+            response.headers_mut().remove(header::CONTENT_LENGTH);
+        }
     }
 
     async fn route(&self, connection: &Connection, request: Request<Body>) -> Response {

@@ -1,11 +1,13 @@
 //! Failures of the access layer, and the only table from them to what the wire says (RFC 9457).
 
+use std::time::Duration;
+
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use pairing::{
-    ApproveError, AuthError, CommitError, Denied, ExchangeError, Fault, FindError, MalformedToken,
-    OfferError, PollError, PrefixError, Principal, RejectError, RequestError, RevealError, RevokeError,
-    Scope, UnknownDevice,
+    ApproveError, AuthError, ChallengeError, CommitError, Denied, ExchangeError, Fault, FindError,
+    LivesTooLong, MalformedToken, OfferError, PollError, PrefixError, Principal, ProofError, RejectError,
+    RequestError, RevealError, RevokeError, Scope, UnknownDevice,
 };
 use protocol::Problem;
 use rand::Rng;
@@ -31,7 +33,7 @@ pub enum Failure {
     #[error("this socket serves its own user only")]
     OtherUser,
     /// There is no credential.
-    #[error("this needs a device token")]
+    #[error("this needs a token")]
     Unauthenticated,
     /// The credential is no token.
     #[error("the token cannot be read: {0}")]
@@ -45,6 +47,18 @@ pub enum Failure {
     /// The device's time is over.
     #[error("this device's time is over")]
     Expired,
+    /// The token of a device that has a key, where it must prove that.
+    #[error("this device has a key, and its token alone opens nothing")]
+    ProofRequired,
+    /// No access token that is good here and now.
+    #[error("this access token is not good here, or not any more")]
+    AccessEnded,
+    /// The device is bound to another node.
+    #[error("this device is bound to another node of the tailnet")]
+    WrongNode,
+    /// The device is bound to a node, and the listener knows none.
+    #[error("this device is bound to a node of the tailnet, and this way in does not know nodes")]
+    UnknownNode,
     /// The principal ended, or its role changed, while the request was on its way.
     #[error("this authentication has ended")]
     Ended,
@@ -91,6 +105,9 @@ pub enum Failure {
     /// The route is a WebSocket, and the request is none.
     #[error("this path is a WebSocket")]
     UpgradeRequired,
+    /// A proof of possession gives nothing.
+    #[error("{0}")]
+    Proof(ProofError),
     /// Pairing or a device said no; the code is its own.
     #[error("{detail}")]
     Pairing {
@@ -170,6 +187,9 @@ impl Failure {
         match self {
             Self::Internal { request_id } => problem.request_id = Some(request_id.clone()),
             Self::Pairing { retry_after, .. } => problem.retry_after = *retry_after,
+            Self::Proof(ProofError::Challenge(ChallengeError::TooMany { retry_after })) => {
+                problem.retry_after = seconds(*retry_after);
+            }
             _ => (),
         }
         problem
@@ -186,6 +206,10 @@ impl Failure {
             Self::Revoked => (401, "revoked"),
             Self::Expired => (401, "expired"),
             Self::Ended => (401, "authentication_ended"),
+            Self::ProofRequired => (401, "proof_required"),
+            Self::AccessEnded => (401, "access_ended"),
+            Self::WrongNode => (403, "wrong_node"),
+            Self::UnknownNode => (403, "unknown_node"),
             Self::WrongHost => (403, "wrong_host"),
             Self::WrongOrigin => (403, "wrong_origin"),
             Self::OtherUser => (403, "other_user"),
@@ -204,6 +228,7 @@ impl Failure {
             Self::StoreFailed => (503, "store_failed"),
             Self::NoListener => (409, "no_listener"),
             Self::Pairing { code, fault, .. } => (status_of(*fault), code),
+            Self::Proof(error) => (status_of(error.fault()), error.code()),
         }
     }
 
@@ -212,7 +237,14 @@ impl Failure {
         match self {
             Self::Malformed(_) => "correct the request",
             Self::AmbiguousHost => "send one Host header, equal to the host of the URL",
-            Self::Unauthenticated => "send the device token as `Authorization: Bearer`",
+            Self::Unauthenticated => {
+                "send an access token, or that of a device without a key, as `Authorization: Bearer`"
+            }
+            Self::ProofRequired | Self::AccessEnded => {
+                "sign the challenge and post it to /v1/auth/proof, then send the access token of the answer"
+            }
+            Self::WrongNode => "use it on the node that it was paired on, or pair it again",
+            Self::UnknownNode => "reach the daemon over its tailnet address, or pair again with --any-path",
             Self::MalformedToken(_) => "send the token whole, as it was handed out",
             Self::InvalidToken => "pair this device",
             Self::Revoked => "pair this device again, if its owner wants that",
@@ -239,6 +271,7 @@ impl Failure {
             Self::StoreFailed => "see the daemon's log: is the disk full or read-only?",
             Self::NoListener => "name an address in listen.tls, or start the daemon with `--tls`",
             Self::Pairing { fault, .. } => hint_of(*fault),
+            Self::Proof(error) => hint_of_proof(error),
         }
     }
 }
@@ -251,6 +284,17 @@ fn status_of(fault: Fault) -> u16 {
         Fault::Unknown => 404,
         Fault::Timing => 409,
         Fault::Limit => 429,
+    }
+}
+
+fn hint_of_proof(error: &ProofError) -> &'static str {
+    match error {
+        ProofError::Challenge(ChallengeError::TooMany { .. }) => "use the access tokens that it has",
+        ProofError::Challenge(_) => "sign the challenge of this answer",
+        ProofError::NoKey => "send the device's token itself, as `Authorization: Bearer`",
+        ProofError::WrongAudience => "sign the pin or the origin by which you reach the daemon itself",
+        ProofError::BadSignature => "sign with the key that was paired, or pair again",
+        ProofError::Auth(_) => hint_of(Fault::Credential),
     }
 }
 
@@ -279,6 +323,10 @@ impl IntoResponse for Failure {
     }
 }
 
+/// Rides on a 401: what it said, so that the edge can say it together with a challenge.
+#[derive(Clone, Debug)]
+pub(crate) struct Refusal(pub(crate) Problem);
+
 /// Rides on a failure's answer: whether the connection ends with it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AnswerOf {
@@ -288,12 +336,24 @@ pub(crate) struct AnswerOf {
 /// The answer that carries a problem, for the product's own tables of failures too.
 pub fn answer(problem: &Problem) -> Response {
     let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let body = serde_json::to_vec(problem).expect("a problem is plain strings and numbers");
-    let mut response = (status, [(header::CONTENT_TYPE, Problem::CONTENT_TYPE)], body).into_response();
+    let mut response = (
+        status,
+        [(header::CONTENT_TYPE, Problem::CONTENT_TYPE)],
+        body_of(problem),
+    )
+        .into_response();
+    if status == StatusCode::UNAUTHORIZED {
+        response.extensions_mut().insert(Refusal(problem.clone()));
+    }
     if let Some(seconds) = problem.retry_after {
         response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
     }
     response
+}
+
+/// A problem as it is written.
+pub(crate) fn body_of(problem: &Problem) -> Vec<u8> {
+    serde_json::to_vec(problem).expect("a problem is plain strings and numbers")
 }
 
 impl From<AuthError> for Failure {
@@ -302,6 +362,10 @@ impl From<AuthError> for Failure {
             AuthError::Unknown => Self::InvalidToken,
             AuthError::Revoked => Self::Revoked,
             AuthError::Expired => Self::Expired,
+            AuthError::ProofRequired => Self::ProofRequired,
+            AuthError::AccessEnded => Self::AccessEnded,
+            AuthError::WrongNode => Self::WrongNode,
+            AuthError::NodeUnknown => Self::UnknownNode,
         }
     }
 }
@@ -365,10 +429,7 @@ impl Failure {
 impl From<RequestError> for Failure {
     fn from(error: RequestError) -> Self {
         let retry_after = match error {
-            // Rounded up: a client that waits for what it was told must not come too early.
-            RequestError::TooManyPending { retry_after } => {
-                u32::try_from(retry_after.as_millis().div_ceil(1000)).ok()
-            }
+            RequestError::TooManyPending { retry_after } => seconds(retry_after),
             RequestError::Offer(_) => None,
         };
         Self::Pairing {
@@ -378,6 +439,20 @@ impl From<RequestError> for Failure {
             retry_after,
         }
     }
+}
+
+impl From<ProofError> for Failure {
+    fn from(error: ProofError) -> Self {
+        match error {
+            ProofError::Auth(error) => error.into(),
+            error => Self::Proof(error),
+        }
+    }
+}
+
+/// Rounded up: a client that waits for what it was told must not come too early.
+fn seconds(wait: Duration) -> Option<u32> {
+    u32::try_from(wait.as_millis().div_ceil(1000)).ok()
 }
 
 macro_rules! from_pairing {
@@ -392,7 +467,7 @@ macro_rules! from_pairing {
 
 from_pairing! {
     ApproveError CommitError ExchangeError FindError OfferError PollError PrefixError RejectError RevealError RevokeError
-    UnknownDevice
+    UnknownDevice LivesTooLong
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ pub mod limits;
 pub mod listen;
 pub mod peer;
 pub mod random;
+mod refusals;
 mod revocation;
 pub mod router;
 pub mod routes;
@@ -36,7 +37,9 @@ pub use access::{Access, Deps, ServerConfig};
 pub use connections::{Connection, Connections};
 pub use error::Failure;
 pub use listen::Listener;
-pub use peer::{EveryoneOutside, LocalAnswer, LocalOrigin, LocalPeer, LocalProcess, Peer};
+pub use peer::{
+    EveryoneOutside, LocalAnswer, LocalOrigin, LocalPeer, LocalProcess, NoTailnet, Peer, RemotePeer, WhoIs,
+};
 pub use router::{App, On, Permitted, RouteInfo, Routes};
 pub use routes::routes;
 pub use server::{Crashed, Server};

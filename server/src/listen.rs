@@ -12,6 +12,7 @@ use hyper::{
     service::service_fn,
 };
 use hyper_util::rt::{TokioIo, TokioTimer};
+use pairing::Generation;
 use rustix::io::Errno;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -44,7 +45,8 @@ pub enum Listener {
 impl Listener {
     /// Accepts until the soft stop. It never waits on a connection it accepted.
     pub(crate) async fn run(self, edge: Arc<Edge>, stop: Stop) {
-        let mut accepting = pin!(self.accept(&edge));
+        let generation = edge.access.next_generation();
+        let mut accepting = pin!(self.accept(generation, &edge));
         tokio::select! {
             biased;
             () = stop.requested(Shutdown::Soft) => (),
@@ -52,7 +54,7 @@ impl Listener {
         }
     }
 
-    async fn accept(&self, edge: &Arc<Edge>) {
+    async fn accept(&self, generation: Generation, edge: &Arc<Edge>) {
         loop {
             let begun = match self {
                 Self::Unix(listener) => listener
@@ -62,7 +64,7 @@ impl Listener {
                 Self::Tls { listener, config } => listener
                     .accept()
                     .await
-                    .map(|(socket, _)| tls::begin(socket, config, edge)),
+                    .map(|(socket, _)| tls::begin(socket, config, generation, edge)),
             };
             match begun {
                 Ok(Ok(())) => (),

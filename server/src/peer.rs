@@ -1,9 +1,9 @@
 //! The other end of a connection, before authentication: evidence, not identity.
 
-use std::{fmt, net::SocketAddr, os::fd::BorrowedFd};
+use std::{fmt, net::SocketAddr, os::fd::BorrowedFd, sync::Arc};
 
 use futures_util::future::BoxFuture;
-use pairing::Authenticated;
+use pairing::{Authenticated, Generation, Place, TailnetIdentity};
 
 /// Who is at the other end, fixed at accept; it has no default.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,12 +24,26 @@ pub struct LocalPeer {
 }
 
 /// Where a TCP connection came from, and by which listener.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemotePeer {
     /// The address it came from.
     pub address: SocketAddr,
     /// The address it came to: one of the listener's own.
     pub listener: SocketAddr,
+    /// Which run of the listener it came by.
+    pub generation: Generation,
+    /// What the tailnet says about the address, where the listener is one of a tailnet.
+    pub tailnet: Option<Arc<TailnetIdentity>>,
+}
+
+impl RemotePeer {
+    /// Where its requests come in.
+    pub(crate) fn place(&self) -> Place<'_> {
+        Place {
+            generation: self.generation,
+            tailnet: self.tailnet.as_deref(),
+        }
+    }
 }
 
 impl Peer {
@@ -107,8 +121,26 @@ impl LocalProcess for EveryoneOutside {
     }
 }
 
+/// Says what a tailnet knows about a peer; the embedder provides it, and it is asked once, before the peer is heard.
+pub trait WhoIs: Send + Sync + 'static {
+    /// User and node behind the peer's address, where the listener is one of a tailnet.
+    fn who_is<'a>(&'a self, peer: &'a RemotePeer) -> BoxFuture<'a, Option<TailnetIdentity>>;
+}
+
+/// Of a daemon without a tailnet: nobody is known.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoTailnet;
+
+impl WhoIs for NoTailnet {
+    fn who_is<'a>(&'a self, _peer: &'a RemotePeer) -> BoxFuture<'a, Option<TailnetIdentity>> {
+        Box::pin(std::future::ready(None))
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use pairing::Generation;
+
     use super::{LocalPeer, Peer, RemotePeer};
 
     #[test]
@@ -119,7 +151,12 @@ mod tests {
         });
         assert_eq!(local.to_string(), "unix:uid=1000,pid=7");
         let [address, listener] = ["[::1]:9", "[::1]:7443"].map(|text| text.parse().unwrap());
-        let remote = Peer::Remote(RemotePeer { address, listener });
+        let remote = Peer::Remote(RemotePeer {
+            address,
+            listener,
+            generation: Generation(1),
+            tailnet: None,
+        });
         assert_eq!(remote.to_string(), "[::1]:9");
     }
 }

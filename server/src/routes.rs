@@ -1,5 +1,6 @@
 //! Every route of the access layer, with what it demands.
 
+mod auth;
 mod devices;
 mod health;
 mod pairing;
@@ -7,10 +8,13 @@ mod whoami;
 
 use std::sync::Arc;
 
-use ::pairing::marker::{Any, DeviceList, DeviceRevoke, OwnRecord};
+use ::pairing::{
+    Fault, Label,
+    marker::{Any, DeviceList, DeviceManage, DeviceRevoke, OwnRecord},
+};
 use http::Method;
 
-use crate::{access::Access, router::Routes};
+use crate::{access::Access, error::Failure, router::Routes};
 
 /// The list.
 pub fn routes() -> Routes<Arc<Access>> {
@@ -18,6 +22,7 @@ pub fn routes() -> Routes<Arc<Access>> {
         .public(Method::GET, "/v1/health", health::show)
         .route::<Any, _, _>(Method::GET, "/v1/whoami", None, whoami::show)
         .route::<DeviceList, _, _>(Method::GET, "/v1/devices", None, devices::list::list)
+        .route::<DeviceManage, _, _>(Method::POST, "/v1/devices", None, devices::add::add)
         .route::<OwnRecord, _, _>(Method::GET, "/v1/devices/self", None, devices::show_self::show)
         .route::<OwnRecord, _, _>(
             Method::DELETE,
@@ -26,5 +31,12 @@ pub fn routes() -> Routes<Arc<Access>> {
             devices::sign_out::sign_out,
         )
         .route::<DeviceRevoke, _, _>(Method::DELETE, "/v1/devices/{id}", None, devices::revoke::revoke);
-    pairing::add(routes)
+    pairing::add(auth::add(routes))
+}
+
+/// The name that a device shall have.
+fn label(text: &str) -> Result<Label, Failure> {
+    text.parse().map_err(|refused: ::pairing::MalformedLabel| {
+        Failure::pairing("malformed_label", Fault::Malformed, refused.to_string())
+    })
 }

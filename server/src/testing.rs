@@ -28,7 +28,7 @@ use crate::{
     clock,
     limits::Limits,
     listen::Listener,
-    peer::EveryoneOutside,
+    peer::{EveryoneOutside, NoTailnet, WhoIs},
     random,
     router::Routes,
     server::{Crashed, Server},
@@ -59,6 +59,15 @@ impl TestServer {
     }
 
     pub(crate) async fn start_with(limits: Limits, routes: Routes<Arc<Access>>) -> Self {
+        Self::start_knowing(limits, routes, Arc::new(NoTailnet)).await
+    }
+
+    /// With somebody who says from which node a peer comes.
+    pub(crate) async fn start_knowing(
+        limits: Limits,
+        routes: Routes<Arc<Access>>,
+        who_is: Arc<dyn WhoIs>,
+    ) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let keys = directory.path().join("keys");
         let identity = Identity::load_or_create(&keys).unwrap();
@@ -73,6 +82,7 @@ impl TestServer {
             pin: identity.pin(),
             local_origin: Arc::new(EveryoneOutside),
             touched,
+            who_is,
         };
         let access = Access::new(server_config(limits), deps);
 
@@ -99,8 +109,18 @@ impl TestServer {
 
     /// A device as a pairing would have left it, in memory and in the store.
     pub(crate) async fn device(&self, role: Role, can_revoke: bool) -> TestDevice {
+        let as_paired = |device| Device {
+            role,
+            can_revoke,
+            ..device
+        };
+        self.device_with(as_paired).await
+    }
+
+    /// A viewer without a key, changed as the test wants it.
+    pub(crate) async fn device_with(&self, change: impl FnOnce(Device) -> Device) -> TestDevice {
         let token = DeviceToken::generate(DeviceId::generate(&mut random::rng()), &mut random::rng());
-        let device = record(&token, &self.access, role, can_revoke);
+        let device = change(record(&token, &self.access));
         let row = AuditRow::new(clock::now(), "nobody", "", "pairing_committed", device.id);
         self.access
             .store
@@ -337,13 +357,13 @@ pub(crate) fn with_token(
     }
 }
 
-fn record(token: &DeviceToken, access: &Access, role: Role, can_revoke: bool) -> Device {
+fn record(token: &DeviceToken, access: &Access) -> Device {
     Device {
         id: token.id(),
         label: "phone".parse().unwrap(),
         public_key: None,
-        role,
-        can_revoke,
+        role: Role::Viewer,
+        can_revoke: false,
         any_path: false,
         token_hash: token.hash(&access.token_key),
         created: clock::now(),

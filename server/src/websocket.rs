@@ -1,6 +1,6 @@
 //! WebSocket routes: authenticated by header before the upgrade, or by the first frame after it.
 //!
-//! A browser cannot set `Authorization` on a WebSocket, so on TLS its first text frame is the token alone, and until that came
+//! A browser cannot set `Authorization` on a WebSocket, so on TLS its first text frame is its token alone, and until that came
 //! the connection is nobody's (access.md 4).
 
 use std::{future::Future, sync::Arc};
@@ -228,7 +228,7 @@ impl<D, H> Wish<D, H> {
         if token.len() > FIRST_FRAME {
             return Err(pairing::MalformedToken::Body.into());
         }
-        self.permit(&authenticate::device(&self.route.access, &token, peer)?)
+        self.permit(&authenticate::device(&self.route.access, &token, peer).await?)
     }
 
     fn permit<S: PermitScope>(&self, authenticated: &Authenticated) -> Result<Permit<S>, Failure> {

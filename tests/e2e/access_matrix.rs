@@ -4,10 +4,12 @@ use harness::{Answer, Device, Inside, Owner, TestDaemon, TlsClient};
 use pairing::{Role, Scope};
 use server::RouteInfo;
 
+use crate::devices::{add, bind_to_a_node};
+
 #[tokio::test]
 async fn every_route_admits_exactly_the_principals_of_the_table() {
-    let daemon = TestDaemon::start().await;
-    let cast = Cast::assemble(&daemon).await;
+    let mut daemon = TestDaemon::start().await;
+    let cast = Cast::assemble(&mut daemon).await;
     let session = daemon.owner().shell("sleep 600").await;
     let mut faults = Vec::new();
     for route in routes() {
@@ -54,15 +56,21 @@ async fn every_route_admits_a_session_to_itself_and_its_children_by_the_table_an
 
 #[tokio::test]
 async fn a_device_is_told_apart_from_nobody_and_from_one_that_was_revoked() {
-    let daemon = TestDaemon::start().await;
-    let cast = Cast::assemble(&daemon).await;
+    let mut daemon = TestDaemon::start().await;
+    let cast = Cast::assemble(&mut daemon).await;
     for route in routes()
         .iter()
         .filter(|route| route.scope != Scope::Public && !route.is_websocket)
     {
         let verdict = async |name| cast.ask(name, route, "ses_0000000000000000").await.verdict();
         assert_eq!(verdict("nobody").await, "401 unauthenticated", "{}", route.path);
-        assert_eq!(verdict("revoked device").await, "401 revoked", "{}", route.path);
+        for (name, expected) in [
+            ("revoked device", "401 revoked"),
+            ("device without proof", "401 proof_required"),
+            ("device on another node", "403 unknown_node"),
+        ] {
+            assert_eq!(verdict(name).await, expected, "{}", route.path);
+        }
     }
 }
 
@@ -76,31 +84,37 @@ fn every_route_has_a_scope_with_an_expectation() {
     }
 }
 
-/// Who asks; revoked devices and strangers are admitted to nothing but the public.
-const PRINCIPALS: [&str; 6] = [
+/// Who asks; revoked devices, those that prove nothing or come from elsewhere, and strangers are admitted to nothing but the
+/// public.
+const PRINCIPALS: [&str; 9] = [
     "owner",
     "operator",
     "viewer",
     "viewer who may revoke",
+    "metrics reader",
     "revoked device",
+    "device without proof",
+    "device on another node",
     "nobody",
 ];
 
 /// The table of access.md 3, for the principals above.
-fn expectation(scope: Scope) -> [bool; 6] {
-    match scope {
-        Scope::Public => [true; 6],
-        Scope::Any | Scope::View => [true, true, true, true, false, false],
-        Scope::Write | Scope::Manage | Scope::Note => [true, true, false, false, false, false],
-        Scope::OwnRecord => [false, true, true, true, false, false],
-        Scope::DeviceList | Scope::DeviceRevoke | Scope::Lockdown => [true, false, false, true, false, false],
+fn expectation(scope: Scope) -> [bool; 9] {
+    // Owner, operator, viewer, viewer who may revoke, metrics reader.
+    let living = match scope {
+        Scope::Public => return [true; 9],
+        Scope::Any | Scope::View => [true, true, true, true, false],
+        Scope::Write | Scope::Manage | Scope::Note => [true, true, false, false, false],
+        Scope::OwnRecord => [false, true, true, true, false],
+        Scope::DeviceList | Scope::DeviceRevoke | Scope::Lockdown => [true, false, false, true, false],
+        Scope::MetricsView => [true, false, false, false, true],
         Scope::DeviceManage
         | Scope::GuestManage
         | Scope::AuditView
         | Scope::DaemonManage
-        | Scope::MetricsView
-        | Scope::LiftLockdown => [true, false, false, false, false, false],
-    }
+        | Scope::LiftLockdown => [true, false, false, false, false],
+    };
+    std::array::from_fn(|place| living.get(place).copied().unwrap_or(false))
 }
 
 /// The table for a program inside of a session: on its own session, a child of it, another one.
@@ -132,13 +146,16 @@ fn admits(answer: &Answer, scope: Scope) -> bool {
         "invalid_token",
         "revoked",
         "expired",
+        "proof_required",
+        "access_ended",
     ];
+    let rights = ["not_permitted", "wrong_node", "unknown_node"];
     let code = if answer.status < 400 {
         String::new()
     } else {
         answer.problem().code
     };
-    code != "not_permitted" && (scope == Scope::Public || !credentials.contains(&code.as_str()))
+    !rights.contains(&code.as_str()) && (scope == Scope::Public || !credentials.contains(&code.as_str()))
 }
 
 struct Cast {
@@ -148,11 +165,19 @@ struct Cast {
     operator: Device,
     viewer: Device,
     revoker: Device,
+    /// The token of a device without a key that may read metrics alone.
+    metrics: String,
     revoked: Device,
+    /// The token of a device without a key that is bound to a node of a tailnet, as which nobody can come here.
+    elsewhere: String,
 }
 
 impl Cast {
-    async fn assemble(daemon: &TestDaemon) -> Self {
+    async fn assemble(daemon: &mut TestDaemon) -> Self {
+        let elsewhere = add(daemon, Role::Operator).await;
+        bind_to_a_node(daemon, elsewhere.device_id).await;
+        let metrics = add(daemon, Role::Metrics).await;
+        let daemon = &*daemon;
         let revoked = daemon.device(Role::Operator).await;
         daemon.owner().revoke(revoked.id()).await;
         Self {
@@ -165,7 +190,9 @@ impl Cast {
                 .await
                 .finish(daemon)
                 .await,
+            metrics: metrics.token.expose().to_owned(),
             revoked,
+            elsewhere: elsewhere.token.expose().to_owned(),
         }
     }
 
@@ -181,14 +208,18 @@ impl Cast {
             return self.owner.request(method, &path, body.as_ref()).await;
         }
         let token = match principal {
-            "operator" => Some(self.operator.token()),
-            "viewer" => Some(self.viewer.token()),
-            "viewer who may revoke" => Some(self.revoker.token()),
-            "revoked device" => Some(self.revoked.token()),
-            _ => None,
+            "operator" => Some(self.operator.access().await),
+            "viewer" => Some(self.viewer.access().await),
+            "viewer who may revoke" => Some(self.revoker.access().await),
+            "metrics reader" => Some(self.metrics.clone()),
+            "revoked device" => Some(self.revoked.token().to_owned()),
+            "device without proof" => Some(self.operator.token().to_owned()),
+            "device on another node" => Some(self.elsewhere.clone()),
+            "nobody" => None,
+            other => panic!("nobody is called {other}"),
         };
         TlsClient::new(self.address, &self.pin)
-            .request(method, &path, token, body.as_ref())
+            .request(method, &path, token.as_deref(), body.as_ref())
             .await
     }
 

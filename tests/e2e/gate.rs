@@ -63,7 +63,7 @@ async fn another_user_is_stopped_by_the_folders_mode_and_without_it_by_the_kerne
 #[tokio::test]
 async fn every_answer_carries_the_security_headers_and_none_that_harms() {
     let daemon = TestDaemon::start().await;
-    let viewer = daemon.device(Role::Viewer).await;
+    let access = daemon.device(Role::Viewer).await.access().await;
     let session = daemon.owner().shell("sleep 600").await;
     let raw = async |request: RawRequest| request.over_tls(daemon.address(), daemon.pin()).await;
     let host = daemon.address().to_string();
@@ -71,11 +71,11 @@ async fn every_answer_carries_the_security_headers_and_none_that_harms() {
     let attach = format!("/v1/sessions/{}/attach?mode=view&from=screen", session.id);
     let answers = [
         (200, raw(get("/v1/health")).await),
-        (200, raw(get("/v1/whoami").bearer(viewer.token())).await),
+        (200, raw(get("/v1/whoami").bearer(&access)).await),
         (400, raw(get("/v1/health").header("Host", "localhost")).await),
         (401, raw(get("/v1/whoami")).await),
         (401, raw(get("/v1/whoami").bearer("nonsense")).await),
-        (403, raw(get("/v1/devices").bearer(viewer.token())).await),
+        (403, raw(get("/v1/devices").bearer(&access)).await),
         (
             403,
             raw(RawRequest::get("/").header("Host", "evil.example")).await,
@@ -91,13 +91,10 @@ async fn every_answer_carries_the_security_headers_and_none_that_harms() {
             415,
             raw(RawRequest::new("POST", "/v1/pairing/requests").header("Host", &host)).await,
         ),
-        (426, raw(get(&attach).bearer(viewer.token())).await),
+        (426, raw(get(&attach).bearer(&access)).await),
         (
             101,
-            raw(RawRequest::upgrade(&attach)
-                .header("Host", &host)
-                .bearer(viewer.token()))
-            .await,
+            raw(RawRequest::upgrade(&attach).header("Host", &host).bearer(&access)).await,
         ),
         (
             403,
@@ -139,16 +136,16 @@ async fn both_versions_of_http_are_served_and_what_the_client_offers_decides() {
         );
     }
     let proxy = StampingProxy::to(daemon.address()).await;
-    let device = daemon.device(Role::Viewer).await;
+    let access = daemon.device(Role::Viewer).await.access().await;
     for address in [daemon.address(), proxy.address()] {
         let client = TlsClient::http2(address, daemon.pin());
-        let request = client.build("GET", "/v1/whoami", Some(device.token()), None::<&()>);
+        let request = client.build("GET", "/v1/whoami", Some(&access), None::<&()>);
         let response = request.send().await.unwrap();
         assert_eq!(
             (response.version(), response.status().as_u16()),
             (http::Version::HTTP_2, 200)
         );
-        let foreign = client.build("GET", "/v1/whoami", Some(device.token()), None::<&()>);
+        let foreign = client.build("GET", "/v1/whoami", Some(&access), None::<&()>);
         let foreign = foreign
             .header("origin", "https://evil.example")
             .send()
@@ -184,7 +181,7 @@ async fn tls_1_2_is_refused() {
 #[tokio::test]
 async fn forged_headers_about_who_asks_change_nothing() {
     let daemon = TestDaemon::start().await;
-    let viewer = daemon.device(Role::Viewer).await;
+    let access = daemon.device(Role::Viewer).await.access().await;
     let host = daemon.address().to_string();
     let forged = |request: RawRequest| {
         [
@@ -207,10 +204,7 @@ async fn forged_headers_about_who_asks_change_nothing() {
         let get = |path: &str| RawRequest::get(path).header("Host", &host);
         assert_eq!(ask(get("/v1/whoami")).await, "401 unauthenticated");
         assert_eq!(ask(get("/v1/devices")).await, "401 unauthenticated");
-        assert_eq!(
-            ask(get("/v1/devices").bearer(viewer.token())).await,
-            "403 not_permitted"
-        );
+        assert_eq!(ask(get("/v1/devices").bearer(&access)).await, "403 not_permitted");
         assert_eq!(
             ask(RawRequest::get("/v1/health").header("Host", "evil.example")).await,
             "403 wrong_host"
@@ -229,7 +223,7 @@ async fn forged_headers_about_who_asks_change_nothing() {
 #[tokio::test]
 async fn a_foreign_page_opens_no_socket_and_starts_nothing_with_a_token_or_without() {
     let daemon = TestDaemon::start().await;
-    let operator = daemon.device(Role::Operator).await;
+    let access = daemon.device(Role::Operator).await.access().await;
     let session = daemon.owner().shell("exec cat").await;
     let host = daemon.address().to_string();
     let programs = daemon.programs();
@@ -245,7 +239,7 @@ async fn a_foreign_page_opens_no_socket_and_starts_nothing_with_a_token_or_witho
     for origin in ["https://evil.example", "http://localhost", "null", "file://"] {
         for request in &requests {
             let request = request.clone().header("Host", &host).header("Origin", origin);
-            for request in [request.clone(), request.bearer(operator.token())] {
+            for request in [request.clone(), request.bearer(&access)] {
                 let answer = request.over_tls(daemon.address(), daemon.pin()).await;
                 assert_eq!(answer.verdict(), "403 wrong_origin", "{request:?}");
                 let answer = request.over_unix(&daemon.socket()).await;
@@ -265,7 +259,7 @@ async fn a_foreign_page_opens_no_socket_and_starts_nothing_with_a_token_or_witho
         .header("Host", &host)
         .header("Origin", &format!("https://{host}"));
     assert_eq!(
-        own.bearer(operator.token())
+        own.bearer(&access)
             .over_tls(daemon.address(), daemon.pin())
             .await
             .status,

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by its panic")]
 
 mod access_matrix;
+mod auth;
 mod cli;
 mod devices;
 mod events;

@@ -79,7 +79,13 @@ async fn a_token_opens_nothing_and_nothing_is_stored_before_the_commit() {
     assert_eq!(stored_devices(&daemon), 0);
     assert_eq!(device.try_commit(token).await.verdict(), "204");
     assert_eq!(stored_devices(&daemon), 1);
-    assert_eq!(stranger.get("/v1/whoami", Some(token)).await.verdict(), "200");
+    // From here on it is a device's; what it opens it opens together with the key.
+    assert_eq!(
+        stranger.get("/v1/whoami", Some(token)).await.verdict(),
+        "401 proof_required"
+    );
+    let device = device.into_device(&exchanged);
+    assert_eq!(device.get("/v1/whoami").await.verdict(), "200");
 }
 
 #[tokio::test]

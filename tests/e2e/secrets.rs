@@ -167,6 +167,7 @@ async fn pair(daemon: &TestDaemon, evidence: &mut Evidence, role: Role) -> harne
     evidence.token("a request secret", device.request_secret(), 1);
     let device = device.finish_revealed(daemon).await;
     evidence.token("a device token", device.token(), 1);
+    evidence.token("an access token", &device.access().await, 1);
     device
 }
 

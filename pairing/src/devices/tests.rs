@@ -4,7 +4,8 @@ use super::{Devices, SEEN_EVERY};
 use crate::marker::{View, Write};
 use crate::testing::{SeededRng, at, device, token, token_key};
 use crate::{
-    AuthError, Device, DeviceId, DeviceToken, EndCause, Fault, PrefixError, Principal, RevokeError, Role,
+    AuthError, Authenticated, Device, DeviceId, DeviceToken, EndCause, Fault, PrefixError, Principal,
+    RevokeError, Role,
 };
 use crate::{TokenKey, Tombstone, UnixMillis, UnknownDevice};
 use alloc::string::ToString;
@@ -31,9 +32,13 @@ fn revoker(n: u8) -> Device {
 }
 
 fn authenticate(devices: &Devices, n: u8, now: UnixMillis) -> Result<Principal, AuthError> {
-    devices
-        .authenticate(&token(n), &token_key(), now)
-        .map(|who| who.principal().clone())
+    whole(devices, n, now).map(|who| who.principal().clone())
+}
+
+/// As whom a proof of the device's key would authenticate.
+fn whole(devices: &Devices, n: u8, now: UnixMillis) -> Result<Authenticated, AuthError> {
+    let holder = devices.authenticate(&token(n), &token_key(), now)?;
+    Ok(holder.authenticated)
 }
 
 #[test]
@@ -103,13 +108,9 @@ fn a_revocation_ends_every_permit_of_the_device_and_no_other() {
         },
         device(2),
     ]);
-    let one = devices.authenticate(&token(1), &token_key(), at(0)).unwrap();
+    let one = whole(&devices, 1, at(0)).unwrap();
     let permit = one.permit::<Write>(None).unwrap();
-    let other = devices
-        .authenticate(&token(2), &token_key(), at(0))
-        .unwrap()
-        .permit::<View>(None)
-        .unwrap();
+    let other = whole(&devices, 2, at(0)).unwrap().permit::<View>(None).unwrap();
     let hold = permit.hold().unwrap();
     let revoked = devices.revoke(&Principal::Owner, id(1), at(1)).unwrap();
     assert!(!permit.is_current() && permit.hold().is_none() && other.is_current());
@@ -132,7 +133,7 @@ fn a_revoked_device_does_not_come_back_by_being_added_or_loaded() {
 fn adding_a_device_twice_keeps_the_first() {
     let mut devices = with([]);
     assert!(devices.add(device(1)));
-    let before = devices.authenticate(&token(1), &token_key(), at(0)).unwrap();
+    let before = whole(&devices, 1, at(0)).unwrap();
     assert!(!devices.add(device(1)));
     devices.revoke(&Principal::Owner, id(1), at(1)).unwrap();
     assert!(!before.is_current());
@@ -189,7 +190,7 @@ fn sessions_guests_and_nobody_end_no_device() {
 #[test]
 fn a_refused_revocation_changes_nothing() {
     let mut devices = with([revoker(1), revoker(2)]);
-    let held = devices.authenticate(&token(2), &token_key(), at(0)).unwrap();
+    let held = whole(&devices, 2, at(0)).unwrap();
     assert!(devices.revoke(&revoker(1).principal(), id(2), at(1)).is_err());
     assert!(held.is_current());
 }
@@ -219,7 +220,7 @@ fn expiry_ends_what_is_over_and_nothing_else() {
         },
         device(2),
     ]);
-    let one = devices.authenticate(&token(1), &token_key(), at(0)).unwrap();
+    let one = whole(&devices, 1, at(0)).unwrap();
     assert_eq!(devices.next_expiry(), Some(at(10)));
     assert!(devices.expire(at(9)).is_empty());
     assert!(one.is_current());
@@ -270,7 +271,7 @@ fn a_new_role_ends_former_authentications_and_holds_from_then_on() {
         role: Role::Operator,
         ..device(1)
     }]);
-    let before = devices.authenticate(&token(1), &token_key(), at(0)).unwrap();
+    let before = whole(&devices, 1, at(0)).unwrap();
     assert_eq!(devices.set_role(id(1), Role::Viewer).unwrap().role, Role::Viewer);
     assert!(!before.is_current());
     let after = devices.renew(id(1), at(1)).unwrap();
@@ -281,7 +282,7 @@ fn a_new_role_ends_former_authentications_and_holds_from_then_on() {
 #[test]
 fn the_same_role_again_ends_nothing() {
     let mut devices = with([device(1)]);
-    let before = devices.authenticate(&token(1), &token_key(), at(0)).unwrap();
+    let before = whole(&devices, 1, at(0)).unwrap();
     devices.set_role(id(1), Role::Viewer).unwrap();
     assert!(before.is_current());
     assert_eq!(devices.set_role(id(9), Role::Viewer).unwrap_err(), UnknownDevice);
@@ -308,7 +309,7 @@ fn a_renewal_says_why_there_is_none() {
 #[test]
 fn a_new_name_changes_the_name_alone() {
     let mut devices = with([device(1)]);
-    let held = devices.authenticate(&token(1), &token_key(), at(0)).unwrap();
+    let held = whole(&devices, 1, at(0)).unwrap();
     let renamed = devices.rename(id(1), "tablet".parse().unwrap()).unwrap();
     assert_eq!(renamed.label.to_string(), "tablet");
     assert!(held.is_current());

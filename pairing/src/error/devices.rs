@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::Fault;
 use crate::DeviceId;
 
-/// Why a device token opens nothing.
+/// Why a token opens nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AuthError {
     /// No device has this token. An unknown id and a wrong secret are not told apart.
@@ -17,6 +17,18 @@ pub enum AuthError {
     /// The device reached its end or was not seen for too long. Said only to who knows the secret.
     #[error("this device's time is over; pair it again")]
     Expired,
+    /// The device has a key, and its token alone opens nothing.
+    #[error("the token of a device with a key opens nothing alone; prove the key")]
+    ProofRequired,
+    /// No access token that is good here and now.
+    #[error("this access token is not good here, or not any more; prove the key again")]
+    AccessEnded,
+    /// The device is bound to a node of the tailnet, and this is another.
+    #[error("this device is bound to another node of the tailnet")]
+    WrongNode,
+    /// The device is bound to a node of the tailnet, and nobody can say from which this comes.
+    #[error("this device is bound to a node of the tailnet, and this way in does not know nodes")]
+    NodeUnknown,
 }
 
 impl AuthError {
@@ -27,13 +39,22 @@ impl AuthError {
             Self::Unknown => "unknown_token",
             Self::Revoked => "revoked",
             Self::Expired => "expired",
+            Self::ProofRequired => "proof_required",
+            Self::AccessEnded => "access_ended",
+            Self::WrongNode => "wrong_node",
+            Self::NodeUnknown => "unknown_node",
         }
     }
 
     /// Who is at fault.
     #[must_use]
     pub const fn fault(&self) -> Fault {
-        Fault::Credential
+        match self {
+            Self::Unknown | Self::Revoked | Self::Expired | Self::ProofRequired | Self::AccessEnded => {
+                Fault::Credential
+            }
+            Self::WrongNode | Self::NodeUnknown => Fault::Permission,
+        }
     }
 }
 

@@ -9,11 +9,12 @@ use std::{
     time::Duration,
 };
 
+use pairing::TailnetIdentity;
 use tokio::time::sleep;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFuture};
 
 use crate::{
-    peer::{LocalProcess, Peer},
+    peer::{LocalProcess, Peer, RemotePeer},
     stream::Socket,
 };
 
@@ -25,6 +26,8 @@ pub struct ConnectionId(pub(super) u64);
 pub struct Connection {
     id: ConnectionId,
     peer: Peer,
+    /// The same with what the tailnet said of it, once it has.
+    known: OnceLock<Peer>,
     socket: Socket,
     /// Who is at the other end of the Unix socket, held since it was accepted.
     process: OnceLock<Box<dyn LocalProcess>>,
@@ -47,6 +50,7 @@ impl Connection {
         Self {
             id,
             peer,
+            known: OnceLock::new(),
             socket,
             process: OnceLock::new(),
             is_upgraded: AtomicBool::new(false),
@@ -66,7 +70,7 @@ impl Connection {
 
     /// The other end.
     pub fn peer(&self) -> &Peer {
-        &self.peer
+        self.known.get().unwrap_or(&self.peer)
     }
 
     /// Completes when the principal of this connection has ended: drop what is queued, try one close frame with 4401, go.
@@ -94,6 +98,17 @@ impl Connection {
     pub async fn left(&self) {
         while !self.socket.is_left() {
             sleep(LOOK).await;
+        }
+    }
+
+    /// Notes what the tailnet says of a remote peer, once, before anything is read of it.
+    pub(crate) fn set_tailnet(&self, identity: TailnetIdentity) {
+        if let Peer::Remote(remote) = &self.peer {
+            let known = RemotePeer {
+                tailnet: Some(Arc::new(identity)),
+                ..remote.clone()
+            };
+            self.known.set(Peer::Remote(known)).ok();
         }
     }
 

@@ -26,6 +26,8 @@ fn accept(connections: &Connections) -> (Entry, UnixStream) {
     let peer = Peer::Remote(RemotePeer {
         address,
         listener: address,
+        generation: pairing::Generation(1),
+        tailnet: None,
     });
     (connections.accept(peer, Socket::Unix(Arc::new(ours))), theirs)
 }

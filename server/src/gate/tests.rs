@@ -8,7 +8,12 @@ use crate::{
 
 fn remote() -> Peer {
     let [address, listener] = ["127.0.0.1:50000", "127.0.0.1:7443"].map(|text| text.parse().unwrap());
-    Peer::Remote(RemotePeer { address, listener })
+    Peer::Remote(RemotePeer {
+        address,
+        listener,
+        generation: pairing::Generation(1),
+        tailnet: None,
+    })
 }
 
 fn ask(peer: &Peer, headers: &[(header::HeaderName, &str)]) -> Result<Option<Host>, Failure> {

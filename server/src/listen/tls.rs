@@ -2,6 +2,7 @@
 
 use std::{io, sync::Arc, time::Duration};
 
+use pairing::Generation;
 use rustix::net::sockopt;
 use socket2::SockRef;
 use tokio::{net::TcpStream, time::timeout};
@@ -18,11 +19,17 @@ use crate::{
 pub(super) fn begin(
     socket: TcpStream,
     config: &Arc<rustls::ServerConfig>,
+    generation: Generation,
     edge: &Arc<Edge>,
 ) -> io::Result<()> {
     prepare(&socket)?;
     let (address, listener) = (socket.peer_addr()?, socket.local_addr()?);
-    let peer = Peer::Remote(RemotePeer { address, listener });
+    let peer = Peer::Remote(RemotePeer {
+        address,
+        listener,
+        generation,
+        tailnet: None,
+    });
     let socket = Socket::Tcp(Arc::new(socket));
     let stream = Stream::new(socket.clone(), edge.access.connections().accept(peer, socket));
     tokio::spawn(run(
@@ -35,14 +42,16 @@ pub(super) fn begin(
 
 async fn run(stream: Stream, acceptor: TlsAcceptor, edge: Arc<Edge>) {
     let connection = Arc::clone(stream.connection());
-    let Some(tls) = handshake(
-        stream,
-        &acceptor,
-        &connection,
-        edge.access.config.limits.handshake,
-    )
-    .await
-    else {
+    let begin = async {
+        let Peer::Remote(remote) = connection.peer() else {
+            return acceptor.accept(stream).await;
+        };
+        if let Some(identity) = edge.access.who_is.who_is(remote).await {
+            connection.set_tailnet(identity);
+        }
+        acceptor.accept(stream).await
+    };
+    let Some(tls) = handshake(begin, &connection, edge.access.config.limits.handshake).await else {
         return;
     };
     let is_http2 = tls.get_ref().1.alpn_protocol() == Some(b"h2");
@@ -50,8 +59,7 @@ async fn run(stream: Stream, acceptor: TlsAcceptor, edge: Arc<Edge>) {
 }
 
 async fn handshake(
-    stream: Stream,
-    acceptor: &TlsAcceptor,
+    begin: impl Future<Output = io::Result<TlsStream<Stream>>>,
     connection: &Connection,
     limit: Duration,
 ) -> Option<TlsStream<Stream>> {
@@ -59,7 +67,7 @@ async fn handshake(
         biased;
         () = connection.cut_token().cancelled() => return None,
         () = connection.ending() => return None,
-        shaken = timeout(limit, acceptor.accept(stream)) => shaken,
+        shaken = timeout(limit, begin) => shaken,
     };
     match shaken {
         Ok(Ok(tls)) => Some(tls),

@@ -1,5 +1,6 @@
-//! Devices: list, own record, revoke, sign out.
+//! Devices: add, list, own record, revoke, sign out.
 
+pub(crate) mod add;
 pub(crate) mod list;
 pub(crate) mod revoke;
 pub(crate) mod show_self;

@@ -15,7 +15,7 @@ mod withdraw_offer;
 use std::sync::Arc;
 
 use http::{HeaderMap, Method};
-use pairing::{Fault, Label, RequestSecret, marker::DeviceManage};
+use pairing::{Fault, RequestSecret, Role, marker::DeviceManage};
 use protocol::Bytes64;
 
 use crate::{access::Access, audit::AuditRow, authenticate, error::Failure, router::Routes};
@@ -77,10 +77,12 @@ fn exactly<const N: usize>(bytes: &Bytes64, what: &str) -> Result<[u8; N], Failu
         .map_err(|_| Failure::malformed(format!("{what} has {N} bytes")))
 }
 
-fn label(text: &str) -> Result<Label, Failure> {
-    text.parse().map_err(|refused: pairing::MalformedLabel| {
-        Failure::pairing("malformed_label", Fault::Malformed, refused.to_string())
-    })
+/// A role that a paired device may have: metrics are read by devices that are added by hand.
+fn paired_role(role: Option<Role>) -> Result<Option<Role>, Failure> {
+    match role {
+        Some(Role::Metrics) => Err(Failure::malformed("a paired device is a viewer or an operator")),
+        role => Ok(role),
+    }
 }
 
 /// Writes a row before what it is about is done, or told: without the row it is not.

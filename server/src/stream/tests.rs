@@ -22,6 +22,8 @@ fn wrap(socket: Socket) -> (Stream, Connections) {
         Peer::Remote(RemotePeer {
             address,
             listener: address,
+            generation: pairing::Generation(1),
+            tailnet: None,
         }),
         socket.clone(),
     );

@@ -82,7 +82,7 @@ impl UnderTest {
                 self.daemon.address(),
                 self.daemon.pin(),
                 &path,
-                self.device.token(),
+                &self.runtime.block_on(self.device.access()),
             ),
         }
     }

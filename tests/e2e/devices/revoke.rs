@@ -156,15 +156,18 @@ async fn a_connection_belongs_to_the_first_principal_and_the_second_works_on_a_n
     let shared: TlsClient = first.client();
     assert_eq!(shared.get("/v1/health", None).await.verdict(), "200");
     assert_eq!(
-        shared.get("/v1/whoami", Some(first.token())).await.verdict(),
+        shared
+            .get("/v1/whoami", Some(&first.access().await))
+            .await
+            .verdict(),
         "200"
     );
-    let foreign = shared.get("/v1/whoami", Some(second.token())).await;
+    let foreign = shared.get("/v1/whoami", Some(&second.access().await)).await;
     assert_eq!(foreign.verdict(), "421 other_principal");
     assert_eq!(
         second
             .client()
-            .get("/v1/whoami", Some(second.token()))
+            .get("/v1/whoami", Some(&second.access().await))
             .await
             .verdict(),
         "200"

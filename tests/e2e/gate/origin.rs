@@ -34,7 +34,7 @@ async fn through_a_tunnel_localhost_works_for_pages_requests_and_sockets() {
             .header("Host", &host)
             .header("Origin", &origin);
         let answer = request
-            .bearer(device.token())
+            .bearer(&device.access().await)
             .over_tls(tunnel.address(), daemon.pin())
             .await;
         assert_eq!(answer.verdict(), "200", "{host}");

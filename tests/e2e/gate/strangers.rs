@@ -70,7 +70,7 @@ async fn more_silent_peers_than_the_pool_holds_stop_nobody_and_the_oldest_goes_f
             assert_eq!(
                 device
                     .client()
-                    .get("/v1/whoami", Some(device.token()))
+                    .get("/v1/whoami", Some(&device.access().await))
                     .await
                     .verdict(),
                 "200"

@@ -137,11 +137,17 @@ async fn a_browser_that_says_nothing_or_a_wrong_token_is_closed_as_unauthenticat
         .attach_with_first_frame(&session.id, "tsm_dev_nonsense")
         .await;
     assert_eq!(wrong.until_closed().await, CLOSE_REVOKED);
-    let token = device.token().to_owned();
+    let token = device.access().await;
     let mut cut = device
         .attach_with_first_frame(&session.id, &token[..token.len() - 1])
         .await;
     assert_eq!(cut.until_closed().await, CLOSE_REVOKED);
+    // The token of a device with a key is none of these, and opens as little.
+    let mut unproven = device.attach_with_first_frame(&session.id, device.token()).await;
+    assert_eq!(
+        unproven.until_closed_for().await,
+        (CLOSE_REVOKED, "proof_required".to_owned())
+    );
 }
 
 #[tokio::test]

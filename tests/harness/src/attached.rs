@@ -67,6 +67,12 @@ impl Unattached {
     }
 }
 
+impl From<reqwest::Error> for Unattached {
+    fn from(error: reqwest::Error) -> Self {
+        Self::Broken(format!("{error:?}"))
+    }
+}
+
 impl From<std::io::Error> for Unattached {
     fn from(error: std::io::Error) -> Self {
         Self::Broken(error.to_string())

@@ -3,7 +3,11 @@
 use std::{net::SocketAddr, sync::Arc};
 
 use pairing::DeviceId;
-use protocol::attach::Mode;
+use protocol::{
+    Bytes64,
+    access::{ProofOfKey, Proven},
+    attach::Mode,
+};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use serde::Serialize;
 
@@ -70,11 +74,20 @@ impl TlsClient {
         bearer: Option<&str>,
         body: Option<&impl Serialize>,
     ) -> Answer {
-        let response = within(path, self.build(method, path, bearer, body).send()).await;
-        let response = response.unwrap_or_else(|error| panic!("{path}: {error:?}"));
-        within(path, Answer::read(response))
-            .await
-            .unwrap_or_else(|error| panic!("{path}: {error:?}"))
+        let answer = self.try_request(method, path, bearer, body).await;
+        answer.unwrap_or_else(|error| panic!("{path}: {error:?}"))
+    }
+
+    /// The same of a daemon that may be away.
+    async fn try_request(
+        &self,
+        method: &str,
+        path: &str,
+        bearer: Option<&str>,
+        body: Option<&impl Serialize>,
+    ) -> Result<Answer, Unattached> {
+        let response = within(path, self.build(method, path, bearer, body).send()).await?;
+        Ok(within(path, Answer::read(response)).await?)
     }
 
     /// A request, not yet sent.
@@ -109,12 +122,14 @@ impl Resolve for Everywhere {
     }
 }
 
-/// A paired device.
+/// A paired device: it proves its key when it must, and its requests carry access tokens.
 pub struct Device {
     client: TlsClient,
     id: DeviceId,
     token: String,
     key: DeviceKey,
+    /// The last answer to a proof.
+    proven: tokio::sync::Mutex<Option<Proven>>,
 }
 
 impl Device {
@@ -124,6 +139,7 @@ impl Device {
             id,
             token,
             key,
+            proven: tokio::sync::Mutex::default(),
         }
     }
 
@@ -132,7 +148,7 @@ impl Device {
         self.id
     }
 
-    /// Its token, for tests about tokens.
+    /// Its device token, which opens nothing without its key.
     pub fn token(&self) -> &str {
         &self.token
     }
@@ -157,24 +173,115 @@ impl Device {
         TlsClient::new(self.client.address, &self.client.pin)
     }
 
+    /// A challenge, as every refusal carries one.
+    pub async fn challenge(&self) -> String {
+        challenge_of(&self.client().get("/v1/whoami", None).await)
+    }
+
+    /// The proof of this device's key over a challenge, for the pin that it knows.
+    pub fn proof(&self, challenge: &str) -> ProofOfKey {
+        self.proof_for(challenge, &format!("pin:{}", self.client.pin), self.id)
+    }
+
+    /// The same for any audience, and in the name of any device.
+    pub fn proof_for(&self, challenge: &str, audience: &str, device: DeviceId) -> ProofOfKey {
+        let parsed = audience.parse().expect("an audience");
+        ProofOfKey {
+            challenge: challenge.to_owned(),
+            audience: audience.to_owned(),
+            signature: Bytes64(self.key.sign(&pairing::proof_text(challenge, &parsed, device))),
+        }
+    }
+
+    /// Shows a proof with this device's token, whatever the answer.
+    pub async fn prove(&self, proof: &ProofOfKey) -> Answer {
+        self.client.post(PROOF, Some(&self.token), proof).await
+    }
+
+    /// An access token that was good when it was last used; a fresh one where there is none.
+    pub async fn access(&self) -> String {
+        let access = self.try_access().await;
+        access.unwrap_or_else(|refusal| panic!("{refusal:?}"))
+    }
+
+    /// The same, or why there is none.
+    async fn try_access(&self) -> Result<String, Unattached> {
+        let mut proven = self.proven.lock().await;
+        if proven.is_none() {
+            let asked = self.client.try_request("GET", "/v1/whoami", None, None::<&()>);
+            *proven = Some(self.renewed(challenge_of(&asked.await?)).await?);
+        }
+        Ok(expect(&proven))
+    }
+
+    /// Another access token, since the daemon does not take the one that it was shown any more.
+    async fn renew(&self, refusal: &Answer, shown: &str) -> Result<String, Unattached> {
+        let mut proven = self.proven.lock().await;
+        // Another request may have done it meanwhile.
+        if proven.is_none() || expect(&proven) == shown {
+            *proven = Some(self.renewed(challenge_of(refusal)).await?);
+        }
+        Ok(expect(&proven))
+    }
+
+    async fn renewed(&self, challenge: String) -> Result<Proven, Unattached> {
+        let proof = self.proof(&challenge);
+        let shown = self
+            .client
+            .try_request("POST", PROOF, Some(&self.token), Some(&proof));
+        let answer = shown.await?;
+        if answer.status == 200 {
+            Ok(answer.ok())
+        } else {
+            Err(Unattached::Refused(answer))
+        }
+    }
+
+    /// Does something with an access token, and once more with another where the daemon wants the key proven again.
+    async fn with_access<T, F>(&self, act: impl Fn(String) -> F) -> Result<T, Unattached>
+    where
+        F: Future<Output = Result<T, Unattached>>,
+    {
+        let token = self.try_access().await?;
+        match act(token.clone()).await {
+            Err(Unattached::Refused(refusal))
+                if refusal.status == 401 && refusal.problem().code == "access_ended" =>
+            {
+                act(self.renew(&refusal, &token).await?).await
+            }
+            done => done,
+        }
+    }
+
+    /// Sends any request.
+    pub async fn request(&self, method: &str, path: &str, body: Option<&impl Serialize>) -> Answer {
+        let asked = self.with_access(|token| async move {
+            let answer = self.client.request(method, path, Some(&token), body).await;
+            if answer.status == 401 {
+                Err(Unattached::Refused(answer))
+            } else {
+                Ok(answer)
+            }
+        });
+        asked.await.unwrap_or_else(Unattached::answer)
+    }
+
     /// Reads a resource.
     pub async fn get(&self, path: &str) -> Answer {
-        self.client.get(path, Some(&self.token)).await
+        self.request("GET", path, None::<&()>).await
     }
 
     /// Posts a body.
     pub async fn post(&self, path: &str, body: &impl Serialize) -> Answer {
-        self.client.post(path, Some(&self.token), body).await
+        self.request("POST", path, Some(body)).await
     }
 
     /// Deletes a resource.
     pub async fn delete(&self, path: &str) -> Answer {
-        self.client
-            .request("DELETE", path, Some(&self.token), None::<&()>)
-            .await
+        self.request("DELETE", path, None::<&()>).await
     }
 
-    /// Attaches; the token travels in the header, as a native client sends it.
+    /// Attaches; the access token travels in the header, as a native client sends it.
     pub async fn attach(&self, session: &str, mode: Mode, from: &str) -> Attached {
         self.try_attach(session, mode, from)
             .await
@@ -192,31 +299,18 @@ impl Device {
     /// # Errors
     /// Its answer, or that there is none.
     pub async fn reach(&self, session: &str, mode: Mode, from: &str) -> Result<Attached, Unattached> {
-        Attached::over_tls(
-            self.client.address,
-            &self.client.pin,
-            Some(&self.token),
-            None,
-            session,
-            mode,
-            from,
-        )
+        let TlsClient { address, pin, .. } = &self.client;
+        self.with_access(|token| async move {
+            Attached::over_tls(*address, pin, Some(&token), None, session, mode, from).await
+        })
         .await
     }
 
-    /// Attaches as a browser does: the token travels in the first frame.
+    /// Attaches as a browser does: the access token travels in the first frame.
     pub async fn attach_like_a_browser(&self, session: &str, mode: Mode, from: &str) -> Attached {
-        let first = Some(self.token.as_str());
-        let attached = Attached::over_tls(
-            self.client.address,
-            &self.client.pin,
-            None,
-            first,
-            session,
-            mode,
-            from,
-        )
-        .await;
+        let TlsClient { address, pin, .. } = &self.client;
+        let token = self.access().await;
+        let attached = Attached::over_tls(*address, pin, None, Some(&token), session, mode, from).await;
         attached.unwrap_or_else(|answer| panic!("{answer:?}"))
     }
 
@@ -228,12 +322,19 @@ impl Device {
         attached.unwrap_or_else(|answer| panic!("{answer:?}"))
     }
 
+    /// Opens a WebSocket as a browser does, and says nothing.
+    pub async fn attach_silently(&self, session: &str) -> Attached {
+        let TlsClient { address, pin, .. } = &self.client;
+        let attached = Attached::over_tls(*address, pin, None, None, session, Mode::View, "screen").await;
+        attached.unwrap_or_else(|answer| panic!("{answer:?}"))
+    }
+
     /// Looks as the page of an origin does, which asks at this host.
     pub async fn look_from_page(&self, host: &str, origin: &str, session: &str) -> Result<Attached, Answer> {
         let attached = Attached::from_page(
             self.client.address,
             &self.client.pin,
-            &self.token,
+            &self.access().await,
             (host, origin),
             session,
         )
@@ -244,21 +345,36 @@ impl Device {
     /// Follows the events.
     pub async fn events(&self, after: Option<u64>) -> EventReader {
         let query = after.map(|after| format!("?after={after}")).unwrap_or_default();
-        let request = self.client.build(
-            "GET",
-            &format!("/v1/events{query}"),
-            Some(&self.token),
-            None::<&()>,
-        );
-        EventReader::new(
-            within("the event stream", request.send())
+        let path = &format!("/v1/events{query}");
+        let opened = self.with_access(|token| async move {
+            let request = self.client.build("GET", path, Some(&token), None::<&()>);
+            let response = within("the event stream", request.send())
                 .await
-                .expect("the daemon answers"),
-        )
+                .expect("the daemon answers");
+            if response.status().as_u16() == 200 {
+                return Ok(response);
+            }
+            let answer = Answer::read(response).await.expect("the daemon answers");
+            Err(Unattached::Refused(answer))
+        });
+        EventReader::new(opened.await.unwrap_or_else(|answer| panic!("{answer:?}")))
     }
+}
+
+fn expect(proven: &Option<Proven>) -> String {
+    let proven = proven.as_ref().expect("it was proven just now");
+    proven.access_token.expose().to_owned()
+}
+
+fn challenge_of(refusal: &Answer) -> String {
+    let challenge = refusal.problem().challenge;
+    challenge.expect("every refusal of a listener carries a challenge")
 }
 
 /// Makes ring the process's provider; doing it again changes nothing.
 pub(crate) fn install_crypto() {
     rustls::crypto::ring::default_provider().install_default().ok();
 }
+
+/// Where keys are proven.
+const PROOF: &str = "/v1/auth/proof";

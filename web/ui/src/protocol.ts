@@ -35,7 +35,11 @@ retry_after?: number,
 /**
  * The id under which the daemon's log holds the cause, where there is more to say than is said here.
  */
-request_id?: string, };
+request_id?: string, 
+/**
+ * What a device with a key signs for an access token: on every 401 of a TLS listener.
+ */
+challenge?: string, };
 
 /**
  * `GET /v1/health`: what anybody may know.
@@ -93,6 +97,53 @@ instance: string,
 life: string, };
 
 /**
+ * `GET /v1/auth/challenge`: what every 401 of a listener carries, for a page that shall not be refused first.
+ */
+export type ChallengeMade = { 
+/**
+ * What a device with a key signs for an access token, within a minute.
+ */
+challenge: string, };
+
+/**
+ * `POST /v1/auth/proof`, with the device token as bearer.
+ */
+export type ProofOfKey = { 
+/**
+ * The challenge of a 401, or of the last answer.
+ */
+challenge: string, 
+/**
+ * `pin:<SPKI pin>` of a native client, `origin:https://host:port` of a browser.
+ */
+audience: string, 
+/**
+ * ECDSA P-256 with SHA-256 over the proof's text, r ‖ s, 64 bytes.
+ */
+signature: string, };
+
+/**
+ * The answer to a proof.
+ */
+export type Proven = { 
+/**
+ * What opens the daemon to this device, on this listener and node.
+ */
+access_token: string, 
+/**
+ * Seconds for which it does.
+ */
+expires_in: number, 
+/**
+ * The kind of principal that it is.
+ */
+principal: PrincipalKind, 
+/**
+ * What to prove for the next one: good for as long as this one, and a minute more.
+ */
+challenge: string, };
+
+/**
  * A device as the owner sees it: the full record.
  */
 export type DeviceRecord = { 
@@ -107,7 +158,7 @@ label: string,
 /**
  * What it may do.
  */
-role: "viewer" | "operator", 
+role: "viewer" | "operator" | "metrics", 
 /**
  * Whether it may revoke other devices.
  */

@@ -85,7 +85,7 @@ impl Model {
             }
             Step::Authenticate(n) => {
                 if let Ok(who) = devices.authenticate(&token(n), &token_key(), now) {
-                    let permit = who.permit(None).unwrap();
+                    let permit = who.authenticated.permit(None).unwrap();
                     self.permits.push((n, self.devices[&n].role, permit));
                 }
             }
@@ -130,7 +130,7 @@ impl Model {
     fn check(&self, devices: &Devices) {
         for n in 0..4 {
             let found = devices.authenticate(&token(n), &token_key(), self.now());
-            assert_eq!(found.map(|who| role(&who)), self.expected(n));
+            assert_eq!(found.map(|who| role(&who.authenticated)), self.expected(n));
         }
         for (n, _, permit) in &self.permits {
             assert_eq!(permit.is_current(), self.devices[n].ended.is_none());

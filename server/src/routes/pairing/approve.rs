@@ -6,7 +6,7 @@ use axum::Json;
 use pairing::{ApproveTerms, RequestId, RequestPhase, UnixMillis, marker::DeviceManage};
 use protocol::pairing::{Approve, RequestView};
 
-use super::{audited, label, list_requests};
+use super::{audited, list_requests, paired_role};
 use crate::{
     access::Access,
     audit::{AuditRow, action},
@@ -17,6 +17,7 @@ use crate::{
     peer::Peer,
     random,
     router::{App, Permitted},
+    routes::label,
 };
 
 pub(in crate::routes) async fn approve(
@@ -55,7 +56,7 @@ pub(in crate::routes) async fn approve(
 fn terms(body: &Approve) -> Result<ApproveTerms, Failure> {
     Ok(ApproveTerms {
         label: body.label.as_deref().map(label).transpose()?,
-        role: body.role,
+        role: paired_role(body.role)?,
         can_revoke: body.can_revoke,
         any_path: body.any_path,
         expires_in: body.expires_in.map(Duration::from_secs),

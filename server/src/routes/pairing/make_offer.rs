@@ -10,7 +10,7 @@ use protocol::{
     pairing::{NewOffer, OfferMade},
 };
 
-use super::{audited, label};
+use super::{audited, paired_role};
 use crate::{
     access::Access,
     audit::{AuditRow, action},
@@ -21,6 +21,7 @@ use crate::{
     peer::Peer,
     random,
     router::{App, Permitted},
+    routes::label,
 };
 
 pub(in crate::routes) async fn make(
@@ -61,7 +62,7 @@ pub(in crate::routes) async fn make(
 fn terms(body: &NewOffer) -> Result<OfferTerms, Failure> {
     Ok(OfferTerms {
         label: body.label.as_deref().map(label).transpose()?,
-        role: body.role,
+        role: paired_role(body.role)?,
         can_revoke: body.can_revoke.unwrap_or(false),
         any_path: body.any_path.unwrap_or(false),
         expires_in: body.expires_in.map(Duration::from_secs),

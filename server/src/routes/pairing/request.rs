@@ -4,10 +4,10 @@ use std::{net::IpAddr, sync::Arc};
 
 use axum::Json;
 use http::StatusCode;
-use pairing::{Commitment, NewRequest, OfferClaim, OfferSecret, Principal, Requested};
+use pairing::{Commitment, NewRequest, OfferClaim, OfferSecret, Principal, Requested, TailnetIdentity};
 use protocol::{WireSecret, pairing as wire};
 
-use super::{audited, exactly, label};
+use super::{audited, exactly};
 use crate::{
     access::Access,
     audit::{AuditRow, action},
@@ -18,6 +18,7 @@ use crate::{
     peer::Peer,
     random,
     router::App,
+    routes::label,
 };
 
 pub(in crate::routes) async fn request(
@@ -61,8 +62,15 @@ fn parse(body: &wire::NewRequest, peer: &Peer) -> Result<NewRequest, Failure> {
         offer: body.offer.as_ref().map(claim).transpose()?,
         peer: limit_key(peer),
         address: address(peer),
-        tailnet: None,
+        tailnet: tailnet(peer),
     })
+}
+
+fn tailnet(peer: &Peer) -> Option<TailnetIdentity> {
+    match peer {
+        Peer::Local(_) => None,
+        Peer::Remote(remote) => remote.tailnet.as_deref().cloned(),
+    }
 }
 
 fn answer(requested: &Requested) -> wire::Requested {
@@ -83,11 +91,14 @@ fn address(peer: &Peer) -> String {
     }
 }
 
-/// One peer for limits: an IPv4 address, an IPv6 /64, all of loopback, or the Unix socket (access.md 2).
+/// One peer for limits: a node of the tailnet, an IPv4 address, an IPv6 /64, all of loopback, or the Unix socket (access.md 2).
 fn limit_key(peer: &Peer) -> String {
     let Peer::Remote(remote) = peer else {
         return "local".to_owned();
     };
+    if let Some(tailnet) = &remote.tailnet {
+        return tailnet.node_id.clone();
+    }
     match remote.address.ip().to_canonical() {
         address if address.is_loopback() => "loopback".to_owned(),
         IpAddr::V4(address) => address.to_string(),
@@ -105,7 +116,12 @@ mod tests {
 
     fn remote(text: &str) -> Peer {
         let [address, listener] = [text, "[::]:7443"].map(|text| text.parse().unwrap());
-        Peer::Remote(RemotePeer { address, listener })
+        Peer::Remote(RemotePeer {
+            address,
+            listener,
+            generation: pairing::Generation(1),
+            tailnet: None,
+        })
     }
 
     #[test]

@@ -23,7 +23,7 @@ use crate::{
     error::Failure,
     extract,
     limits::Limits,
-    peer::{EveryoneOutside, LocalPeer, Peer, RemotePeer},
+    peer::{EveryoneOutside, LocalPeer, NoTailnet, Peer, RemotePeer},
     router::{App, Permitted},
     store::Store,
 };
@@ -57,6 +57,7 @@ fn start(home: &FilePath) -> Arc<Access> {
         pin: certs::SpkiPin::of_spki(b"a key"),
         local_origin: Arc::new(EveryoneOutside),
         touched: Arc::new(|_| Vec::new()),
+        who_is: Arc::new(NoTailnet),
     };
     Access::new(config, deps)
 }
@@ -273,6 +274,8 @@ fn remote(host: u8) -> Peer {
     Peer::Remote(RemotePeer {
         address,
         listener: "192.0.2.200:7443".parse().unwrap(),
+        generation: pairing::Generation(1),
+        tailnet: None,
     })
 }
 
@@ -305,7 +308,7 @@ pub(super) fn code_of<T: std::fmt::Debug>(result: Result<T, Failure>) -> String 
     result.unwrap_err().problem().code
 }
 
-pub(super) fn works(world: &World, token: &str) -> Result<Authenticated, pairing::AuthError> {
+pub(super) fn works(world: &World, token: &str) -> Result<pairing::TokenHolder, pairing::AuthError> {
     let token = pairing::DeviceToken::parse(token).unwrap();
     world
         .access

@@ -1,0 +1,115 @@
+//! Who shows a device token, and what that alone is good for.
+
+use crate::challenge::OpenChallenge;
+use crate::key::{PublicKey, VerifySignature};
+use crate::proofs::{Place, Proof};
+use crate::{Audience, AuthError, Authenticated, Device, DeviceId, ProofError, TailnetIdentity, proof_text};
+
+/// Somebody who has shown the token of a device that lives. Of a device with a key that opens nothing by itself.
+#[derive(Debug)]
+pub struct TokenHolder {
+    id: DeviceId,
+    public_key: Option<PublicKey>,
+    tailnet: Option<TailnetIdentity>,
+    any_path: bool,
+    pub(super) authenticated: Authenticated,
+}
+
+/// What a device shows besides its token.
+#[derive(Clone, Copy, Debug)]
+pub struct ShownProof<'a> {
+    /// Whom it believes to be talking to.
+    pub audience: &'a Audience,
+    /// By its key over [`proof_text`].
+    pub signature: &'a [u8],
+}
+
+/// By what a proof is checked.
+#[derive(Clone, Copy)]
+pub struct ProofCheck<'a> {
+    /// Checks the signature.
+    pub verifier: &'a dyn VerifySignature,
+    /// Whether an audience is this daemon: its pin, or one of its own origins.
+    pub accepts: &'a dyn Fn(&Audience) -> bool,
+}
+
+impl TokenHolder {
+    pub(super) fn new(device: &Device, authenticated: Authenticated) -> Self {
+        Self {
+            id: device.id,
+            public_key: device.public_key,
+            tailnet: device.tailnet.clone(),
+            any_path: device.any_path,
+            authenticated,
+        }
+    }
+
+    /// Which device.
+    #[must_use]
+    pub fn id(&self) -> DeviceId {
+        self.id
+    }
+
+    /// What the token opens alone, shown by a peer of whom the tailnet says `from`.
+    ///
+    /// # Errors
+    /// [`AuthError::ProofRequired`] of a device with a key; else where the device is bound to another node.
+    pub fn as_bearer(self, from: Option<&TailnetIdentity>) -> Result<Authenticated, AuthError> {
+        if self.public_key.is_some() {
+            return Err(AuthError::ProofRequired);
+        }
+        self.admits(from)?;
+        Ok(self.authenticated)
+    }
+
+    /// Checks a proof of possession. What comes of it is good for one access token.
+    ///
+    /// # Errors
+    /// See [`ProofError`].
+    pub fn prove(
+        self,
+        challenge: OpenChallenge,
+        shown: ShownProof<'_>,
+        check: ProofCheck<'_>,
+        place: &Place<'_>,
+    ) -> Result<Proof, ProofError> {
+        let public_key = self.public_key.ok_or(ProofError::NoKey)?;
+        self.admits(place.tailnet)?;
+        if !(check.accepts)(shown.audience) {
+            return Err(ProofError::WrongAudience);
+        }
+        let text = proof_text(&challenge.text, shown.audience, self.id);
+        if !check
+            .verifier
+            .verify(public_key.as_bytes(), text.as_bytes(), shown.signature)
+        {
+            return Err(ProofError::BadSignature);
+        }
+        Ok(Proof {
+            device: self.id,
+            node: self.tailnet.and(place.tailnet).cloned(),
+            authenticated: self.authenticated,
+            challenge,
+        })
+    }
+
+    fn admits(&self, from: Option<&TailnetIdentity>) -> Result<(), AuthError> {
+        admits(self.tailnet.as_ref(), self.any_path, from)
+    }
+}
+
+/// Whether a device that is bound to `tailnet` may come from a peer of whom the tailnet says `from`. One that is bound to no
+/// node may come from anywhere. `any_path` forgives a listener that cannot say, never a node that is another.
+pub(crate) fn admits(
+    tailnet: Option<&TailnetIdentity>,
+    any_path: bool,
+    from: Option<&TailnetIdentity>,
+) -> Result<(), AuthError> {
+    match (tailnet, from) {
+        (None, _) => Ok(()),
+        (Some(bound), Some(seen)) if bound.is_same(seen) => Ok(()),
+        (Some(_), Some(_)) => Err(AuthError::WrongNode),
+        (Some(_), None) if any_path => Ok(()),
+        (Some(_), None) => Err(AuthError::NodeUnknown),
+    }
+}

@@ -1,0 +1,76 @@
+//! Refusals of devices in the audit trail: each kind once a minute and device, since whoever is refused may try without end.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use pairing::{DeviceId, UnixMillis};
+
+use crate::{access::Access, audit::AuditRow, authenticate::name_of, peer::RemotePeer};
+
+/// Which refusals were written down lately. Only who holds a device's token comes so far, so it has at most a few rows for each
+/// device that ever was.
+#[derive(Debug, Default)]
+pub(crate) struct Refusals {
+    written: Mutex<HashMap<(DeviceId, &'static str), UnixMillis>>,
+}
+
+impl Refusals {
+    /// Whether a refusal is to be written down now; then it counts as written.
+    fn is_news(&self, device: DeviceId, code: &'static str, now: UnixMillis) -> bool {
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_fresh = written
+            .get(&(device, code))
+            .is_some_and(|last| *last <= now && now.since(*last) < WRITTEN_EVERY);
+        if !is_fresh {
+            written.insert((device, code), now);
+        }
+        !is_fresh
+    }
+}
+
+impl Access {
+    /// Writes down that somebody with this device's token was refused. The refusal does not depend on it.
+    pub(crate) async fn note_refusal(
+        &self,
+        device: DeviceId,
+        peer: &RemotePeer,
+        action: &'static str,
+        code: &'static str,
+        now: UnixMillis,
+    ) {
+        if !self.refusals.is_news(device, code, now) {
+            return;
+        }
+        let nobody = name_of(&pairing::Principal::Nobody);
+        let row = AuditRow::new(now, nobody, peer.address, action, device).outcome(code);
+        if let Err(error) = self.store.append_audit(row).await {
+            tracing::warn!(%device, code, %error, "could not record a refusal");
+        }
+    }
+}
+
+/// Least time between two rows of one kind about one device.
+const WRITTEN_EVERY: Duration = Duration::from_secs(60);
+
+#[cfg(test)]
+mod tests {
+    use pairing::{DeviceId, UnixMillis};
+
+    use super::Refusals;
+
+    #[test]
+    fn a_kind_of_refusal_is_written_once_a_minute_for_each_device() {
+        let refusals = Refusals::default();
+        let [one, two] = [1, 2].map(|n| DeviceId::from_bytes([n; 8]));
+        assert!(refusals.is_news(one, "wrong_node", UnixMillis(0)));
+        assert!(!refusals.is_news(one, "wrong_node", UnixMillis(59_999)));
+        assert!(refusals.is_news(one, "bad_signature", UnixMillis(1)));
+        assert!(refusals.is_news(two, "wrong_node", UnixMillis(1)));
+        assert!(refusals.is_news(one, "wrong_node", UnixMillis(60_000)));
+        // After a clock that was set back, nothing waits until it has caught up.
+        assert!(refusals.is_news(one, "wrong_node", UnixMillis(5)));
+    }
+}

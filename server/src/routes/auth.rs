@@ -1,0 +1,35 @@
+//! The auth lane: all that the token of a device with a key opens (access.md 4).
+
+mod challenge;
+mod prove;
+
+use std::sync::Arc;
+
+use http::Method;
+
+use crate::{
+    access::Access,
+    error::Failure,
+    peer::{Peer, RemotePeer},
+    router::Routes,
+};
+
+/// Adds the routes of the auth lane to the list.
+pub(super) fn add(routes: Routes<Arc<Access>>) -> Routes<Arc<Access>> {
+    routes
+        .public(Method::GET, "/v1/auth/challenge", challenge::make)
+        .public(Method::POST, "/v1/auth/proof", prove::prove)
+}
+
+/// Keys are proven to a listener; whoever may use the Unix socket is known by it.
+fn remote(peer: &Peer) -> Result<&RemotePeer, Failure> {
+    match peer {
+        Peer::Remote(remote) => Ok(remote),
+        Peer::Local(_) => Err(Failure::malformed(
+            "keys are proven on TLS listeners; whoever may use this socket needs none",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,125 @@
+//! `POST /v1/auth/proof`: a device proves its key, and gets an access token.
+
+use std::sync::Arc;
+
+use axum::Json;
+use http::HeaderMap;
+use pairing::{
+    Audience, ChallengeError, DeviceId, DeviceToken, Fault, Granted, ProofCheck, ProofError, ShownProof,
+    TokenHolder, UnixMillis,
+};
+use protocol::{
+    WireSecret,
+    access::{PrincipalKind, ProofOfKey, Proven},
+};
+
+use super::remote;
+use crate::{
+    access::Access,
+    audit::action,
+    authenticate::{self, seen},
+    clock,
+    connections::Connection,
+    error::Failure,
+    extract,
+    peer::RemotePeer,
+    random,
+    router::{App, On},
+    verify::P256,
+};
+
+pub(in crate::routes) async fn prove(
+    App(access): App<Arc<Access>>,
+    On(connection): On,
+    headers: HeaderMap,
+    extract::Json(body): extract::Json<ProofOfKey>,
+) -> Result<Json<Proven>, Failure> {
+    let peer = remote(connection.peer())?;
+    let token = authenticate::bearer(&headers)?.ok_or(Failure::Unauthenticated)?;
+    let token = DeviceToken::parse(token)?;
+    let audience = body
+        .audience
+        .parse()
+        .map_err(|refused: pairing::MalformedAudience| {
+            Failure::pairing("malformed_audience", Fault::Malformed, refused.to_string())
+        })?;
+    let now = clock::now();
+    let holder = access.devices().authenticate(&token, &access.token_key, now)?;
+    let device = holder.id();
+    match check(&access, &connection, peer, holder, (&body, &audience), now) {
+        Ok(granted) => {
+            seen(&access, device, peer, now);
+            Ok(Json(answer(&granted)))
+        }
+        Err(Refused::Proof(refused)) => {
+            note(&access, device, peer, refused, now).await;
+            Err(refused.into())
+        }
+        Err(Refused::Connection(failure)) => Err(failure),
+    }
+}
+
+/// Why there is no access token.
+enum Refused {
+    Proof(ProofError),
+    /// The connection is another's, or the device has too many.
+    Connection(Failure),
+}
+
+impl<E: Into<ProofError>> From<E> for Refused {
+    fn from(error: E) -> Self {
+        Self::Proof(error.into())
+    }
+}
+
+/// The signature is checked under no lock: it takes longer than all the rest together.
+fn check(
+    access: &Access,
+    connection: &Connection,
+    peer: &RemotePeer,
+    holder: TokenHolder,
+    (body, audience): (&ProofOfKey, &Audience),
+    now: UnixMillis,
+) -> Result<Granted, Refused> {
+    let place = peer.place();
+    let challenge = access.proofs().open(&body.challenge, place.generation, now)?;
+    let shown = ShownProof {
+        audience,
+        signature: &body.signature.0,
+    };
+    let accepts = |audience: &Audience| access.is_own_audience(audience, connection.peer());
+    let check = ProofCheck {
+        verifier: &P256,
+        accepts: &accepts,
+    };
+    let proof = holder.prove(challenge, shown, check, &place)?;
+    // Who proves a key is as much authenticated as who shows an access token.
+    let bound = access.connections.bind(connection, proof.authenticated());
+    bound.map_err(|refused| Refused::Connection(refused.into()))?;
+    Ok(access.proofs().grant(proof, now, &mut random::rng())?)
+}
+
+fn answer(granted: &Granted) -> Proven {
+    Proven {
+        access_token: WireSecret::new(granted.token.reveal().as_str()),
+        expires_in: granted.expires_in.as_secs(),
+        principal: PrincipalKind::Device,
+        challenge: granted.challenge.to_string(),
+    }
+}
+
+/// Writes a refusal down that no honest device brings about: a challenge that is old or foreign is what sleep and restarts do.
+async fn note(access: &Access, device: DeviceId, peer: &RemotePeer, refused: ProofError, now: UnixMillis) {
+    let action = match refused {
+        ProofError::Challenge(ChallengeError::Foreign | ChallengeError::Expired) | ProofError::NoKey => {
+            return;
+        }
+        ProofError::Auth(_) => action::NODE_REFUSED,
+        ProofError::Challenge(_) | ProofError::WrongAudience | ProofError::BadSignature => {
+            action::PROOF_REFUSED
+        }
+    };
+    access
+        .note_refusal(device, peer, action, refused.code(), now)
+        .await;
+}

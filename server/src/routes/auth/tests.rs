@@ -1,0 +1,189 @@
+use std::sync::{Arc, Mutex};
+
+use futures_util::future::BoxFuture;
+use http::{Method, StatusCode, header};
+use http_body_util::Full;
+use pairing::{Audience, Device, PublicKey, Scope, TailnetIdentity, proof_text};
+use ring::{
+    rand::SystemRandom,
+    signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair},
+};
+use serde_json::json;
+
+use crate::{
+    limits::Limits,
+    peer::{RemotePeer, WhoIs},
+    router::Routes,
+    testing::{Answer, TestDevice, TestServer},
+};
+
+/// Says of every peer that it comes from the node of the moment.
+#[derive(Default)]
+struct Tailnet(Mutex<Option<TailnetIdentity>>);
+
+impl WhoIs for Tailnet {
+    fn who_is<'a>(&'a self, _peer: &'a RemotePeer) -> BoxFuture<'a, Option<TailnetIdentity>> {
+        Box::pin(std::future::ready(self.0.lock().unwrap().clone()))
+    }
+}
+
+impl Tailnet {
+    fn everybody_is_at(&self, name: &str) {
+        *self.0.lock().unwrap() = Some(node(name));
+    }
+}
+
+fn node(name: &str) -> TailnetIdentity {
+    TailnetIdentity {
+        user_id: "u1".to_owned(),
+        user: "alice".to_owned(),
+        node_id: name.to_owned(),
+        node: format!("{name}.example.ts.net"),
+    }
+}
+
+async fn serve() -> (TestServer, Arc<Tailnet>) {
+    let tailnet = Arc::new(Tailnet::default());
+    let who_is = Arc::clone(&tailnet) as Arc<dyn WhoIs>;
+    let server = TestServer::start_knowing(Limits::default(), Routes::new(), who_is).await;
+    (server, tailnet)
+}
+
+fn key() -> EcdsaKeyPair {
+    let random = SystemRandom::new();
+    let document = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).unwrap();
+    EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, document.as_ref(), &random).unwrap()
+}
+
+/// Proves the key on a connection of its own.
+async fn prove(server: &TestServer, device: &TestDevice, key: &EcdsaKeyPair) -> Answer {
+    let mut client = server.http1().await;
+    let challenge = client.get("/v1/whoami", None).await.json()["challenge"].clone();
+    let audience = format!("pin:{}", server.pin);
+    let parsed: Audience = audience.parse().unwrap();
+    let text = proof_text(challenge.as_str().unwrap(), &parsed, device.id);
+    let signature = key.sign(&SystemRandom::new(), text.as_bytes()).unwrap();
+    let signature = protocol::Bytes64(signature.as_ref().to_vec());
+    let body = json!({ "challenge": challenge, "audience": audience, "signature": signature });
+    let request = client
+        .request(Method::POST, "/v1/auth/proof")
+        .header(header::AUTHORIZATION, format!("Bearer {}", device.token))
+        .header(header::CONTENT_TYPE, "application/json");
+    client
+        .answer(request.body(Full::from(body.to_string())).unwrap())
+        .await
+}
+
+async fn whoami(server: &TestServer, device: &TestDevice) -> Answer {
+    server.http1().await.get("/v1/whoami", Some(device)).await
+}
+
+#[tokio::test]
+async fn a_device_that_is_bound_to_a_node_is_refused_on_every_route_from_another() {
+    let (server, tailnet) = serve().await;
+    let bound = |device| Device {
+        tailnet: Some(node("n1")),
+        ..device
+    };
+    let device = server.device_with(bound).await;
+    let routes = crate::routes::routes().list();
+    for route in routes.iter().filter(|route| route.scope != Scope::Public) {
+        let path = route.path.replace("{id}", "dev_0000000000000000");
+        tailnet.everybody_is_at("n2");
+        let mut client = server.http1().await;
+        let answer = client.ask(route.method.clone(), &path, Some(&device)).await;
+        assert_eq!(answer.problem(), (403, "wrong_node".to_owned()), "{path}");
+    }
+    assert_eq!(server.access.connections().count_of(device.id), 0);
+    tailnet.everybody_is_at("n1");
+    assert_eq!(whoami(&server, &device).await.status, StatusCode::OK);
+    let rows = server.access.store.audit_rows(50).await.unwrap();
+    let refused: Vec<_> = rows.iter().filter(|row| row.action == "node_refused").collect();
+    assert_eq!(refused.len(), 1, "{refused:?}");
+    assert_eq!(
+        (refused[0].target.as_str(), &*refused[0].outcome),
+        (device.id.to_string().as_str(), "wrong_node")
+    );
+}
+
+#[tokio::test]
+async fn an_access_token_of_a_bound_device_is_good_from_its_node_only() {
+    let (server, tailnet) = serve().await;
+    let key = key();
+    let public_key = PublicKey::from_slice(key.public_key().as_ref()).unwrap();
+    let bound = |device| Device {
+        tailnet: Some(node("n1")),
+        public_key: Some(public_key),
+        ..device
+    };
+    let device = server.device_with(bound).await;
+    tailnet.everybody_is_at("n2");
+    let refused = prove(&server, &device, &key).await;
+    assert_eq!(refused.problem(), (403, "wrong_node".to_owned()));
+    tailnet.everybody_is_at("n1");
+    let proven = prove(&server, &device, &key).await.json();
+    let access = TestDevice {
+        id: device.id,
+        token: proven["access_token"].as_str().unwrap().to_owned(),
+    };
+    assert_eq!(whoami(&server, &access).await.status, StatusCode::OK);
+    tailnet.everybody_is_at("n2");
+    assert_eq!(
+        whoami(&server, &access).await.problem(),
+        (403, "wrong_node".to_owned())
+    );
+    *tailnet.0.lock().unwrap() = None;
+    assert_eq!(
+        whoami(&server, &access).await.problem(),
+        (403, "unknown_node".to_owned())
+    );
+    tailnet.everybody_is_at("n1");
+    assert_eq!(whoami(&server, &access).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_change_of_role_ends_access_tokens_and_the_next_proof_has_the_new_role() {
+    let (server, _) = serve().await;
+    let key = key();
+    let public_key = PublicKey::from_slice(key.public_key().as_ref()).unwrap();
+    let keyed = |device| Device {
+        public_key: Some(public_key),
+        ..device
+    };
+    let device = server.device_with(keyed).await;
+    let access = async || {
+        let proven = prove(&server, &device, &key).await.json();
+        TestDevice {
+            id: device.id,
+            token: proven["access_token"].as_str().unwrap().to_owned(),
+        }
+    };
+    let viewer = access().await;
+    let role = pairing::Role::Operator;
+    server.access.devices().set_role(device.id, role).unwrap();
+    assert_eq!(
+        whoami(&server, &viewer).await.problem(),
+        (401, "access_ended".to_owned())
+    );
+    let operator = access().await;
+    assert_eq!(whoami(&server, &operator).await.json()["role"], "operator");
+}
+
+#[tokio::test]
+async fn a_pairing_request_keeps_what_the_tailnet_says_of_its_peer() {
+    let (server, tailnet) = serve().await;
+    tailnet.everybody_is_at("n1");
+    let wish = json!({ "label": "phone", "commitment": protocol::Bytes64(vec![7; 32]) }).to_string();
+    let mut client = server.http1().await;
+    let asked = client
+        .post("/v1/pairing/requests", "application/json", wish)
+        .await
+        .json();
+    let id = asked["request_id"].as_str().unwrap().parse().unwrap();
+    let request = server
+        .access
+        .authority()
+        .request_by_id(id, crate::clock::now())
+        .unwrap();
+    assert_eq!(request.tailnet, Some(node("n1")));
+}

@@ -1,0 +1,74 @@
+//! `POST /v1/devices`: the owner adds a device without a key, whose token alone opens what its role does.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::Json;
+use http::StatusCode;
+use pairing::{ByHand, Role, marker::DeviceManage};
+use protocol::{
+    WireSecret,
+    access::{DeviceAdded, NewDevice},
+};
+
+use crate::{
+    access::Access,
+    audit::{AuditRow, action},
+    authenticate::name_of,
+    clock::{self, timestamp},
+    error::Failure,
+    extract,
+    peer::Peer,
+    random,
+    router::{App, Permitted},
+    routes::label,
+};
+
+pub(crate) async fn add(
+    App(access): App<Arc<Access>>,
+    Permitted(permit): Permitted<DeviceManage>,
+    peer: Peer,
+    extract::Json(body): extract::Json<NewDevice>,
+) -> Result<(StatusCode, Json<DeviceAdded>), Failure> {
+    if body.expires_in == Some(0) {
+        return Err(Failure::malformed("a device lives for at least a second"));
+    }
+    let now = clock::now();
+    let wish = ByHand {
+        label: label(&body.label)?,
+        role: body.role.unwrap_or(Role::Viewer),
+        from: peer.to_string(),
+        expires_in: body.expires_in.map(Duration::from_secs),
+    };
+    let (device, token) = wish.make(&access.token_key, now, &mut random::rng())?;
+    let expires_at = timestamp(device.ends_at(access.config.idle_expiry));
+    let row = AuditRow::new(
+        now,
+        name_of(permit.principal()),
+        &peer,
+        action::DEVICE_ADDED,
+        device.id,
+    )
+    .detail(format!("role {}, until {expires_at}", device.role));
+    // In a task of its own: an owner that hangs up now must not leave a record that memory does not know.
+    let adding = Arc::clone(&access);
+    let record = device.clone();
+    let stored = tokio::spawn(async move {
+        adding.store.commit_device(record.clone(), row).await?;
+        adding.devices().add(record);
+        adding.devices_changed.notify_one();
+        Ok::<_, crate::store::StoreError>(())
+    });
+    let stored = stored.await.map_err(|crash| Failure::internal(&crash))?;
+    stored.map_err(|error| {
+        tracing::error!(device = %device.id, %error, "a device could not be stored");
+        Failure::StoreFailed
+    })?;
+    tracing::info!(device = %device.id, role = %device.role, "added a device without a key");
+    let added = DeviceAdded {
+        device_id: device.id,
+        token: WireSecret::new(token.reveal().as_str()),
+        role: device.role,
+        expires_at: device.expires_at.map_or(expires_at, timestamp),
+    };
+    Ok((StatusCode::CREATED, Json(added)))
+}
