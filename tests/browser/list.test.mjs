@@ -54,7 +54,7 @@ scenario("a daemon that is killed and comes back costs no session", async (s) =>
   await s.daemon.session("outlives-it", shellAfter(""));
   const home = await s.paired({ label: "At the list" });
   const { device: watching, terminal } = await s.watching("outlives-it", { label: "At the terminal" });
-  for (const device of [home, watching]) device.tolerate(/net::ERR_|WebSocket connection|status of 404/);
+  for (const device of [home, watching]) device.tolerate(/net::ERR_|WebSocket connection|status of 40[14]/);
 
   s.tunnel.cut();
   await s.daemon.kill();

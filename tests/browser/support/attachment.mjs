@@ -36,7 +36,7 @@ export class Attachment {
   }
 
   /**
-   * As a browser's device does it, with its token as the first frame.
+   * As a browser's device does it, with its access token as the first frame.
    * @param {string} origin
    * @param {string} token
    * @param {string} session its id

@@ -65,6 +65,28 @@ export class Device {
     });
   }
 
+  /** An access token, as the page itself gets one: by its key, which it alone can use. @returns {Promise<string>} */
+  access() {
+    return this.page.evaluate(async () => {
+      const open = indexedDB.open("transom");
+      const database = await new Promise((resolve) => (open.onsuccess = () => resolve(open.result)));
+      const all = database.transaction("credentials").objectStore("credentials").getAll();
+      const [{ key, token, deviceId }] = await new Promise((resolve) => (all.onsuccess = () => resolve(all.result)));
+      database.close();
+      const { challenge } = await (await fetch("/v1/auth/challenge")).json();
+      const audience = `origin:${location.origin}`;
+      const text = new TextEncoder().encode(["transom-proof-v1", challenge, audience, deviceId].join("\n"));
+      const raw = await crypto.subtle.sign({ name: "ECDSA", hash: "SHA-256" }, key.privateKey, text);
+      const signature = btoa(String.fromCharCode(...new Uint8Array(raw))).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+      const proven = await fetch("/v1/auth/proof", {
+        method: "POST",
+        headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
+        body: JSON.stringify({ challenge, audience, signature }),
+      });
+      return (await proven.json()).access_token;
+    });
+  }
+
   /** Fails where the page complained, or asked anybody but the daemon for anything. */
   assertClean() {
     const complaints = this.#complaints.filter((text) => !this.#tolerated.some((pattern) => pattern.test(text)));

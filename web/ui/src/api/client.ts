@@ -1,4 +1,4 @@
-import type { Health, Problem, Screen, Session, WhoAmI } from "../protocol";
+import type { ChallengeMade, Health, Problem, ProofOfKey, Proven, Screen, Session, WhoAmI } from "../protocol";
 
 /** The daemon gave no answer: network, TLS, a daemon that is not running, or time ran out. */
 export class Unreachable extends Error {
@@ -14,10 +14,18 @@ export class Refused extends Error {
   }
 }
 
+/** A credential that is proven again and again, and gives what goes into `Authorization`. */
+export interface Bearer {
+  /** A bearer that is good as far as anybody knows. */
+  current(): Promise<string>;
+  /** Another one, since this one was refused; the refusal may have brought what to prove. */
+  renew(refused: string, challenge: string | undefined): Promise<string>;
+}
+
 /** What a call may say besides method and path. */
 export interface CallOptions {
   /** The credential that goes into `Authorization`. */
-  bearer?: string;
+  bearer?: string | Bearer;
   /** A body, sent as JSON. */
   body?: unknown;
   /** Ends the call. */
@@ -41,6 +49,18 @@ export async function call<T>(method: string, path: string, options: CallOptions
 
 /** Sends one request and returns the answer once it is a good one; the body is the caller's to read. */
 export async function request(method: string, path: string, options: CallOptions): Promise<Response> {
+  const { bearer } = options;
+  if (bearer === undefined || typeof bearer === "string") return checked(method, path, { ...options, bearer });
+  const shown = await bearer.current();
+  try {
+    return await checked(method, path, { ...options, bearer: shown });
+  } catch (error) {
+    if (!(error instanceof Refused) || error.problem.code !== ACCESS_ENDED) throw error;
+    return checked(method, path, { ...options, bearer: await bearer.renew(shown, error.problem.challenge) });
+  }
+}
+
+async function checked(method: string, path: string, options: PlainOptions): Promise<Response> {
   let answer = await send(method, path, options);
   // The connection belonged to another principal; the daemon closes it, so the next one is ours.
   if (answer.status === OTHER_PRINCIPAL) answer = await send(method, path, options);
@@ -54,39 +74,49 @@ export function health(signal?: AbortSignal): Promise<Health> {
   return call("GET", "/v1/health", { signal });
 }
 
+/** What a device can prove next. */
+export async function challenge(): Promise<string> {
+  return (await call<ChallengeMade>("GET", "/v1/auth/challenge")).challenge;
+}
+
+/** Proves the key of a device, whose own token is the bearer. */
+export function prove(deviceToken: string, body: ProofOfKey): Promise<Proven> {
+  return call("POST", "/v1/auth/proof", { bearer: deviceToken, body });
+}
+
 /** Who the daemon takes the bearer for. */
-export function whoAmI(bearer: string, signal?: AbortSignal): Promise<WhoAmI> {
+export function whoAmI(bearer: Bearer, signal?: AbortSignal): Promise<WhoAmI> {
   return call("GET", "/v1/whoami", { bearer, signal });
 }
 
 /** All sessions that the bearer may see. */
-export function sessions(bearer: string, signal?: AbortSignal): Promise<Session[]> {
+export function sessions(bearer: Bearer, signal?: AbortSignal): Promise<Session[]> {
   return call("GET", "/v1/sessions", { bearer, signal });
 }
 
 /** A session's screen with lines of scrollback above it; or, with `before`, lines of scrollback above that line alone. */
-export function screenOf(bearer: string, session: string, lines: number, before?: number): Promise<Screen> {
+export function screenOf(bearer: Bearer, session: string, lines: number, before?: number): Promise<Screen> {
   const above = before === undefined ? "" : `&before=${before}`;
   return call("GET", `/v1/sessions/${session}/screen?format=json&lines=${lines}${above}`, { bearer });
 }
 
 /** All that a session printed, as asciicast v3. */
-export async function recordingOf(bearer: string, session: string): Promise<Blob> {
+export async function recordingOf(bearer: Bearer, session: string): Promise<Blob> {
   return (await request("GET", `/v1/sessions/${session}/recording`, { bearer })).blob();
 }
 
 /** Ends a session's program. */
-export function stopSession(bearer: string, session: string): Promise<unknown> {
+export function stopSession(bearer: Bearer, session: string): Promise<unknown> {
   return call("POST", `/v1/sessions/${session}/stop`, { bearer, timeout: STOP_TIMEOUT });
 }
 
 /** Deletes a session; it can be restored for a day. */
-export function deleteSession(bearer: string, session: string): Promise<unknown> {
+export function deleteSession(bearer: Bearer, session: string): Promise<unknown> {
   return call("DELETE", `/v1/sessions/${session}`, { bearer, timeout: STOP_TIMEOUT });
 }
 
 /** Takes a deletion back. */
-export function restoreSession(bearer: string, session: string): Promise<unknown> {
+export function restoreSession(bearer: Bearer, session: string): Promise<unknown> {
   return call("POST", `/v1/sessions/${session}/restore`, { bearer });
 }
 
@@ -95,7 +125,9 @@ export function serverNow(): number {
   return Date.now() + skew;
 }
 
-async function send(method: string, path: string, { bearer, body, signal }: CallOptions): Promise<Response> {
+type PlainOptions = Omit<CallOptions, "bearer"> & { bearer?: string | undefined };
+
+async function send(method: string, path: string, { bearer, body, signal }: PlainOptions): Promise<Response> {
   const headers: Record<string, string> = {};
   if (bearer !== undefined) headers["Authorization"] = `Bearer ${bearer}`;
   if (body !== undefined) headers["Content-Type"] = "application/json";
@@ -146,3 +178,4 @@ const CALL_TIMEOUT = 10_000;
 const STOP_TIMEOUT = 20_000;
 const SKEW_NOTICED = 5_000;
 const OTHER_PRINCIPAL = 421;
+const ACCESS_ENDED = "access_ended";

@@ -1,5 +1,5 @@
 import type { Event } from "../protocol";
-import { request } from "./client";
+import { request, type Bearer } from "./client";
 import { EventParser } from "./sse";
 
 /** An event with its place in the stream. */
@@ -14,7 +14,7 @@ export interface NumberedEvent {
  * `opened` is called once the daemon has answered; the iteration ends when the stream does.
  */
 export async function* follow(
-  bearer: string,
+  bearer: Bearer,
   after: number | null,
   signal: AbortSignal,
   opened: () => void,

@@ -5,8 +5,8 @@ import type { LinkEnd } from "./connection";
 export function linkEndOf(error: unknown): LinkEnd {
   if (!(error instanceof Refused)) return { kind: "lost" };
   const { status, code, retry_after: retryAfter } = error.problem;
-  // The right changed while the request was on its way: asked again, the daemon says what holds now.
-  if (code === "authentication_ended") return { kind: "lost" };
+  // The right changed while the request was on its way, or a proof came too late: asked again, the daemon says what holds now.
+  if (PASSING.includes(code)) return { kind: "lost" };
   if (status === 401) return { kind: "ended", reason: reasonOf(code) };
   if (code === "wrong_host") return { kind: "ended", reason: "wrong_host" };
   if (status === 403) return { kind: "ended", reason: "not_permitted" };
@@ -16,3 +16,5 @@ export function linkEndOf(error: unknown): LinkEnd {
 function reasonOf(code: string): "revoked" | "expired" | "unrecognised" {
   return code === "revoked" || code === "expired" ? code : "unrecognised";
 }
+
+const PASSING = ["authentication_ended", "access_ended", "challenge_expired", "challenge_used", "unknown_challenge"];

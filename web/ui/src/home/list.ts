@@ -4,6 +4,7 @@ import { follow, type NumberedEvent } from "../api/events";
 import type { Link } from "../connection/connection";
 import { linkEndOf } from "../connection/refusals";
 import { authenticate, NoAccess } from "../keys/access";
+import { bearerOf } from "../keys/proof";
 import type { Event, Exit, Session } from "../protocol";
 
 /** The sessions as last seen, by id; null before the first answer. */
@@ -71,8 +72,8 @@ export const followSessions: Link = async (opened, ended) => {
       place.instance = credential.instance;
     }
     const after = list.peek() === null ? null : place.seq;
-    const events = follow(credential.token, after, ended, () => after !== null && opened());
-    await consume(events, () => sessions(credential.token, ended), opened);
+    const events = follow(bearerOf(credential), after, ended, () => after !== null && opened());
+    await consume(events, () => sessions(bearerOf(credential), ended), opened);
     return { kind: "lost" };
   } catch (error) {
     if (error instanceof NoAccess) return { kind: "ended", reason: error.reason };

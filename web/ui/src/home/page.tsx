@@ -4,6 +4,7 @@ import { restoreSession } from "../api/client";
 import { isWaiting } from "../connection/machine";
 import { useConnection } from "../connection/use";
 import { device } from "../keys/access";
+import { bearerOf } from "../keys/proof";
 import { strings } from "../strings";
 import { Mark } from "../ui/icons";
 import { Command, Ended } from "../ui/message";
@@ -50,9 +51,9 @@ function Restore({ deleted: { id, name } }: { deleted: { id: string; name: strin
   const failed = useSignal(false);
   useEffect(() => () => void (lastDeleted.value = null), []);
   const restore = async (): Promise<void> => {
-    const token = device.peek()?.token;
-    if (token === undefined) return;
-    await restoreSession(token, id).then(() => (lastDeleted.value = null), () => (failed.value = true));
+    const credential = device.peek();
+    if (!credential) return;
+    await restoreSession(bearerOf(credential), id).then(() => (lastDeleted.value = null), () => (failed.value = true));
   };
   return (
     <div class="banner offer" role="status">

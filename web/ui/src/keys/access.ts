@@ -3,6 +3,7 @@ import { call, health, Refused, whoAmI } from "../api/client";
 import type { EndReason } from "../connection/machine";
 import { linkEndOf } from "../connection/refusals";
 import { strings } from "../strings";
+import { bearerOf, forgetAccess, prepare } from "./proof";
 import { erase, load, save, type Credential } from "./store";
 import type { Probe } from "../connection/connection";
 
@@ -29,6 +30,7 @@ export class NoAccess extends Error {
  * is never sent to it, whatever now answers at this address.
  */
 export async function authenticate(ended: AbortSignal): Promise<Credential> {
+  prepare();
   const { instance } = await health(ended);
   const known = device.peek();
   if (known && known.instance !== instance) device.value = null;
@@ -41,7 +43,7 @@ export async function authenticate(ended: AbortSignal): Promise<Credential> {
 
 /** Asks who this device is; keeps a changed role or label. */
 export async function refresh(credential: Credential, ended: AbortSignal): Promise<Credential> {
-  const who = await whoAmI(credential.token, ended);
+  const who = await whoAmI(bearerOf(credential), ended);
   const role = who.role ?? credential.role;
   const label = who.label ?? credential.label;
   if (role === credential.role && label === credential.label) return credential;
@@ -69,6 +71,7 @@ export async function giveUp(reason: Verdict): Promise<void> {
   const credential = device.peek();
   verdict.value = reason;
   device.value = null;
+  forgetAccess();
   document.title = strings.product;
   // A browser whose storage fails right now has nothing left that opens anything: the daemon refuses the token.
   if (credential && reason !== "unrecognised") await erase(credential.instance).catch(() => undefined);

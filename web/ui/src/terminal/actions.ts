@@ -1,7 +1,8 @@
 import { signal } from "@preact/signals";
-import { deleteSession, recordingOf, Refused, stopSession } from "../api/client";
+import { deleteSession, recordingOf, Refused, stopSession, type Bearer } from "../api/client";
 import { lastDeleted } from "../home/list";
 import { device } from "../keys/access";
+import { bearerOf } from "../keys/proof";
 import { navigate } from "../router";
 import { strings } from "../strings";
 
@@ -10,8 +11,8 @@ export const failure = signal<string | null>(null);
 
 /** Hands the session's recording over as a file, read with the credential: no address with it is in the page. */
 export function download(session: string, name: string): Promise<void> {
-  return attempt(strings.terminal.download, async (token) => {
-    const address = URL.createObjectURL(await recordingOf(token, session));
+  return attempt(strings.terminal.download, async (bearer) => {
+    const address = URL.createObjectURL(await recordingOf(bearer, session));
     const link = document.createElement("a");
     link.href = address;
     link.download = `${name === "" ? session : name}.cast`;
@@ -23,24 +24,24 @@ export function download(session: string, name: string): Promise<void> {
 
 /** Ends the session's program. */
 export function stop(session: string): Promise<void> {
-  return attempt(strings.terminal.stop, async (token) => void (await stopSession(token, session)));
+  return attempt(strings.terminal.stop, async (bearer) => void (await stopSession(bearer, session)));
 }
 
 /** Deletes the session and goes to the list, where that can be taken back. */
 export function remove(session: string, name: string): Promise<void> {
-  return attempt(strings.terminal.delete, async (token) => {
-    await deleteSession(token, session);
+  return attempt(strings.terminal.delete, async (bearer) => {
+    await deleteSession(bearer, session);
     lastDeleted.value = { id: session, name };
     navigate("/", "replace");
   });
 }
 
-async function attempt(what: string, act: (token: string) => Promise<void>): Promise<void> {
+async function attempt(what: string, act: (bearer: Bearer) => Promise<void>): Promise<void> {
   failure.value = null;
-  const token = device.peek()?.token;
-  if (token === undefined) return;
+  const credential = device.peek();
+  if (!credential) return;
   try {
-    await act(token);
+    await act(bearerOf(credential));
   } catch (error) {
     const why = error instanceof Refused ? `${error.problem.detail} ${error.problem.hint}`.trim() : strings.terminal.noAnswer;
     failure.value = `${strings.terminal.failed(what)} ${why}`;

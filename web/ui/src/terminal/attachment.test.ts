@@ -2,6 +2,8 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { concat, utf8 } from "../api/encoding";
 import type { LinkEnd } from "../connection/connection";
 import { device } from "../keys/access";
+import { makeKey } from "../keys/key";
+import { bearerOf, forgetAccess } from "../keys/proof";
 import type { Credential } from "../keys/store";
 import { Attachment } from "./attachment";
 import { Display } from "./display";
@@ -60,14 +62,24 @@ let input: InputQueue;
 let opened: number;
 let whoami: () => Response;
 
-beforeEach(() => {
+beforeEach(async () => {
   FakeSocket.all = [];
   opened = 0;
   whoami = () => Response.json({ role: device.value?.role, label: "phone" });
   vi.stubGlobal("WebSocket", FakeSocket);
-  vi.stubGlobal("location", { host: "localhost:7443" });
-  vi.stubGlobal("fetch", async (path: string) => (path === "/v1/health" ? Response.json({ instance: "i" }) : whoami()));
-  device.value = { instance: "i", token: "tsm_dev_1", role: "operator", label: "phone", uncommitted: null } as Credential;
+  vi.stubGlobal("location", { host: "localhost:7443", origin: "https://localhost:7443" });
+  const proven = { access_token: "tsm_acc_1", expires_in: 900, principal: "device", challenge: "next" };
+  const fixed = new Map<string, object>([
+    ["/v1/health", { instance: "i" }],
+    ["/v1/auth/challenge", { challenge: "first" }],
+    ["/v1/auth/proof", proven],
+  ]);
+  vi.stubGlobal("fetch", async (path: string) => (fixed.has(path) ? Response.json(fixed.get(path)) : whoami()));
+  const key = await makeKey();
+  const held = { instance: "i", deviceId: "dev_1", token: "tsm_dev_1", role: "operator", label: "phone", key, uncommitted: null } as const;
+  device.value = held;
+  forgetAccess();
+  await bearerOf(held).current();
   const canvas = { write: (_bytes: Uint8Array, drawn: () => void) => drawn(), reset: () => undefined, resize: () => undefined };
   input = new InputQueue();
   attachment = new Attachment("ses_1", new Display(canvas, () => undefined), input);
@@ -91,9 +103,9 @@ async function attach(mode = "write", at = 0, applied: number | null = 0): Promi
   return { socket, end };
 }
 
-test("the token is the first frame, and in no address", async () => {
+test("the access token is the first frame, and in no address", async () => {
   const { socket } = await attach();
-  expect(socket.sent).toEqual(["tsm_dev_1", LOOKS]);
+  expect(socket.sent).toEqual(["tsm_acc_1", LOOKS]);
   expect(socket.url).toBe(`wss://localhost:7443/v1/sessions/ses_1/attach?mode=write&from=screen&client=${input.client}`);
 });
 
@@ -162,7 +174,7 @@ test("a viewer asks to view, and what it types goes nowhere", async () => {
   const { socket } = await attach("view");
   expect(socket.url).toContain("mode=view");
   expect(attachment.type("a")).toBe(false);
-  expect(socket.sent).toEqual(["tsm_dev_1", LOOKS]);
+  expect(socket.sent).toEqual(["tsm_acc_1", LOOKS]);
 });
 
 test("4401 is believed only when the daemon confirms it", async () => {
@@ -273,7 +285,7 @@ test("a claim that was taken is told, and not taken back", async () => {
   await end;
   const { socket: second } = await attach();
   claim(second, false, false, "laptop");
-  expect(second.sent).toEqual(["tsm_dev_1", LOOKS]);
+  expect(second.sent).toEqual(["tsm_acc_1", LOOKS]);
 });
 
 test("a wish for the claim outlives a cut, and is let go if somebody took it meanwhile", async () => {

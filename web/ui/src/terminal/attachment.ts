@@ -19,6 +19,7 @@ import { utf8, type Bytes } from "../api/encoding";
 import type { Link, LinkEnd, Probe } from "../connection/connection";
 import { linkEndOf } from "../connection/refusals";
 import { authenticate, NoAccess, refresh } from "../keys/access";
+import { bearerOf } from "../keys/proof";
 import type { Credential } from "../keys/store";
 import type { ClaimChange, Exit, Hello, Presence, Size } from "../protocol";
 import type { Display } from "./display";
@@ -107,7 +108,9 @@ export class Attachment {
     try {
       const credential = await authenticate(ended);
       if (this.hello.peek() && this.hello.peek()?.instance !== credential.instance) this.display.forget();
-      const code = await this.follow(credential, opened, ended);
+      const token = await bearerOf(credential).current();
+      if (ended.aborted) return { kind: "lost" };
+      const code = await this.follow(credential, token, opened, ended);
       return ended.aborted ? { kind: "lost" } : await this.meaning(code, credential, ended);
     } catch (error) {
       if (error instanceof NoAccess) return { kind: "ended", reason: error.reason };
@@ -116,7 +119,7 @@ export class Attachment {
   };
 
   /** Resolves with the close code; `null` where the daemon said something that no one can read. */
-  private follow(credential: Credential, opened: () => void, ended: AbortSignal): Promise<number | null> {
+  private follow(credential: Credential, token: string, opened: () => void, ended: AbortSignal): Promise<number | null> {
     const position = this.display.begin();
     const socket = new WebSocket(`wss://${location.host}${this.path(credential, position)}`);
     socket.binaryType = "arraybuffer";
@@ -132,7 +135,7 @@ export class Attachment {
         socket.close();
         leave(null);
       });
-      socket.onopen = () => socket.send(credential.token);
+      socket.onopen = () => socket.send(token);
       socket.onmessage = ({ data }) => {
         // What is still on its way when this one is left belongs to no screen any more.
         if (hasLeft || ended.aborted || !(data instanceof ArrayBuffer)) return;

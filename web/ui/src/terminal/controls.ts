@@ -1,6 +1,7 @@
 import { signal } from "@preact/signals";
 import { screenOf } from "../api/client";
-import { device } from "../keys/access";
+import { device, NoAccess } from "../keys/access";
+import { bearerOf } from "../keys/proof";
 import { Acks } from "./acks";
 import { Attachment } from "./attachment";
 import { Display } from "./display";
@@ -40,7 +41,11 @@ export class Controls {
     this.attachment = new Attachment(session, new Display(this.screen, (offset) => acks.advance(offset)), this.input);
     this.lookBack = new LookBack({
       host,
-      read: (lines, before) => screenOf(device.peek()?.token ?? "", session, lines, before),
+      read: async (lines, before) => {
+        const credential = device.peek();
+        if (!credential) throw new NoAccess("unpaired");
+        return screenOf(bearerOf(credential), session, lines, before);
+      },
       fontSize: () => this.screen.fontSize,
       typed: (text) => this.type(modified(text, this.modifiers.peek())),
     });
