@@ -1,5 +1,7 @@
 //! `transom devices`: who is paired.
 
+mod add;
+
 use jiff::Timestamp;
 use protocol::access::DeviceRecord;
 
@@ -15,17 +17,25 @@ pub(crate) struct Args {
     pub(super) json: bool,
 }
 
-#[derive(Clone, Copy, Debug, clap::Subcommand)]
+#[derive(Debug, clap::Subcommand)]
 enum DevicesVerb {
     /// List the paired devices, as `devices` alone does
     List,
+    /// Add a device without a key, for a script: whoever has its token is the device
+    Add(add::Args),
 }
 
-/// Lists them.
+/// Lists them, or adds one.
 pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
-    let (None | Some(DevicesVerb::List)) = args.verb;
+    match &args.verb {
+        None | Some(DevicesVerb::List) => list(args.json).await,
+        Some(DevicesVerb::Add(wish)) => add::run(wish, args.json).await,
+    }
+}
+
+async fn list(json: bool) -> Result<u8, Failure> {
     let devices: Vec<DeviceRecord> = Client::of_environment()?.get("/devices").await?;
-    if args.json {
+    if json {
         output::json(&devices)?;
     } else if devices.is_empty() {
         output::note("no devices are paired; `transom pair` pairs one");

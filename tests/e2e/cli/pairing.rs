@@ -104,6 +104,66 @@ async fn revoke_works_by_a_unique_prefix_and_says_what_it_closed() {
 }
 
 #[tokio::test]
+async fn devices_add_prints_a_token_this_once_that_is_a_viewer_unless_said_dangerously() {
+    let daemon = TestDaemon::start().await;
+    let client = harness::TlsClient::new(daemon.address(), daemon.pin());
+    let plain = daemon.cli(&["devices", "add", "a script"]).await;
+    assert_eq!(plain.code, 0, "{plain:?}");
+    let token = plain.stdout.trim_end();
+    assert!(
+        token.starts_with("tsm_dev_") && !token.contains('\n'),
+        "{plain:?}"
+    );
+    assert!(plain.stderr.contains("viewer") && !plain.stderr.contains("tsm_dev_"));
+    let make = |token: String| {
+        let client = client.clone();
+        async move {
+            client
+                .post(
+                    "/v1/sessions",
+                    Some(&token),
+                    &serde_json::json!({ "command": "true" }),
+                )
+                .await
+        }
+    };
+    assert_eq!(client.get("/v1/sessions", Some(token)).await.verdict(), "200");
+    assert_eq!(make(token.to_owned()).await.verdict(), "403 not_permitted");
+    let arguments = [
+        "devices",
+        "add",
+        "ci",
+        "--dangerous-operator",
+        "--expires",
+        "1h",
+        "--json",
+    ];
+    let json = daemon.cli(&arguments).await.json();
+    let mut keys: Vec<_> = json.as_object().unwrap().keys().map(String::as_str).collect();
+    keys.sort_unstable();
+    assert_eq!(keys, ["device_id", "expires_at", "role", "token"]);
+    assert_eq!(json["role"], "operator");
+    let token = json["token"].as_str().unwrap();
+    // A connection belongs to the first that authenticates on it.
+    let client = harness::TlsClient::new(daemon.address(), daemon.pin());
+    let command = serde_json::json!({ "command": "true" });
+    let made = client.post("/v1/sessions", Some(token), &command).await;
+    assert_eq!(made.status / 100, 2);
+    let too_long = daemon
+        .cli(&["devices", "add", "ci", "--expires", "91d", "--json"])
+        .await;
+    assert_ne!(too_long.code, 0);
+    assert_eq!(too_long.json()["code"], "lives_too_long");
+    let metrics = daemon
+        .cli(&["devices", "add", "prometheus", "--metrics", "--json"])
+        .await
+        .json();
+    assert_eq!(metrics["role"], "metrics");
+    let listed = daemon.cli(&["devices"]).await;
+    assert!(listed.stdout.contains("prometheus") && !listed.stdout.contains("tsm_"));
+}
+
+#[tokio::test]
 async fn a_late_yes_to_revoke_revokes_all_the_same() {
     let daemon = TestDaemon::start().await;
     let device = daemon.device(Role::Viewer).await;
