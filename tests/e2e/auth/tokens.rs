@@ -1,8 +1,11 @@
 //! What access tokens open, where, and until when.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use harness::{Answer, DaemonOptions, TestDaemon, TlsClient};
+use harness::{Answer, DaemonOptions, Device, TestDaemon, TlsClient};
 use pairing::Role;
 use protocol::{
     access::Proven,
@@ -166,4 +169,71 @@ async fn a_websocket_that_has_not_authenticated_goes_first_when_the_pool_is_full
         .post(&format!("/v1/sessions/{}/stop", session.id), &())
         .await;
     known.until_exit().await;
+}
+
+#[tokio::test]
+async fn a_proof_that_races_a_revocation_gives_nothing_that_lives() {
+    let daemon = TestDaemon::start().await;
+    for _ in 0..5 {
+        let lost = Arc::new(daemon.device(Role::Operator).await);
+        let proving: Vec<_> = (0..6)
+            .map(|_| tokio::spawn(prove_until_revoked(lost.clone())))
+            .collect();
+        // The first proof of all is under way, or done.
+        lost.challenge().await;
+        daemon.owner().revoke(lost.id()).await;
+        for task in proving {
+            for token in task.await.unwrap() {
+                let answer = lost.client().get("/v1/whoami", Some(&token)).await;
+                assert_eq!(answer.verdict(), "401 revoked");
+            }
+        }
+    }
+}
+
+/// Proves its key again and again; the access tokens that it got.
+async fn prove_until_revoked(device: Arc<Device>) -> Vec<String> {
+    let mut tokens = Vec::new();
+    loop {
+        let client = device.client();
+        let refused = client.get("/v1/whoami", None).await;
+        let proof = device.proof(&refused.problem().challenge.unwrap());
+        let request = client.build("POST", "/v1/auth/proof", Some(device.token()), Some(&proof));
+        // A connection that was cut in the middle says nothing.
+        let Ok(response) = request.send().await else {
+            continue;
+        };
+        let Ok(answer) = Answer::read(response).await else {
+            continue;
+        };
+        if answer.status == 401 {
+            let verdict = answer.verdict();
+            assert!(
+                ["401 revoked", "401 authentication_ended"].contains(&verdict.as_str()),
+                "{verdict}"
+            );
+            return tokens;
+        }
+        tokens.push(answer.ok::<Proven>().access_token.expose().to_owned());
+    }
+}
+
+#[tokio::test]
+async fn no_restart_and_nothing_from_before_brings_a_revoked_device_back() {
+    let mut daemon = TestDaemon::start().await;
+    let mut lost = daemon.device(Role::Operator).await;
+    let access = lost.access().await;
+    let before = lost.proof(&lost.challenge().await);
+    daemon.owner().revoke(lost.id()).await;
+    daemon.kill_and_restart().await;
+    lost.follow(&daemon);
+    let client = lost.client();
+    assert_eq!(
+        client.get("/v1/whoami", Some(&access)).await.verdict(),
+        "401 access_ended"
+    );
+    for proof in [before, lost.proof(&lost.challenge().await)] {
+        assert_eq!(lost.prove(&proof).await.verdict(), "401 revoked");
+    }
+    assert!(daemon.owner().devices().await.is_empty());
 }
