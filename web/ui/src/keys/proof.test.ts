@@ -1,6 +1,6 @@
 import { createPublicKey, verify } from "node:crypto";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { sessions } from "../api/client";
+import { sessions, Unreachable } from "../api/client";
 import type { ProofOfKey } from "../protocol";
 import { makeKey, publicPoint } from "./key";
 import { bearerOf, forgetAccess, prepare } from "./proof";
@@ -12,6 +12,8 @@ class FakeDaemon {
   proofs: ProofOfKey[] = [];
   /** Codes with which the next proofs are refused. */
   refusals: string[] = [];
+  /** The next proofs whose answers are lost on the way. */
+  lost = 0;
   /** The access tokens that open something. */
   good = new Set<string>();
   made = 0;
@@ -27,6 +29,10 @@ class FakeDaemon {
       if (code) return this.refusal(code);
       const token = `tsm_acc_${(this.made += 1)}`;
       this.good.add(token);
+      if (this.lost > 0) {
+        this.lost -= 1;
+        throw new TypeError("network");
+      }
       return Response.json({ access_token: token, expires_in: 900, principal: "device", challenge: this.next() });
     }
     return this.good.has(bearer?.replace("Bearer ", "") ?? "") ? Response.json([]) : this.refusal("access_ended");
@@ -99,6 +105,21 @@ test("a challenge that is too old is replaced by that of the refusal", async () 
   daemon.refusals = ["challenge_expired"];
   await sessions(bearerOf(credential));
   expect(daemon.proofs.map(({ challenge }) => challenge)).toEqual(["challenge 1", "challenge 2"]);
+});
+
+test("a proof whose answer was lost, as in a sleep, costs that request alone", async () => {
+  daemon.lost = 1;
+  await expect(sessions(bearerOf(credential))).rejects.toThrow(Unreachable);
+  expect(await sessions(bearerOf(credential))).toEqual([]);
+  expect(daemon.proofs.map(({ challenge }) => challenge)).toEqual(["challenge 1", "challenge 2"]);
+});
+
+test("a device's clock that is hours off or jumps changes nothing", async () => {
+  const clock = vi.spyOn(Date, "now").mockReturnValue(0);
+  await sessions(bearerOf(credential));
+  clock.mockReturnValue(40_000_000);
+  await sessions(bearerOf(credential));
+  expect(daemon.proofs).toHaveLength(1);
 });
 
 test("a refused proof is not tried again", async () => {
