@@ -52,7 +52,8 @@ impl Window {
         let rate = match self.rate {
             None if self.is_dry && self.bytes < TELLING => return,
             None => sample,
-            Some(rate) if sample >= rate => sample,
+            // Not more than twice: what a slow link held up comes all at once, and says nothing of its pace.
+            Some(rate) if sample >= rate => sample.min(2.0 * rate),
             Some(rate) if self.is_dry => rate,
             // A long measurement counts for more than a short one.
             Some(rate) => sample + (rate - sample) * (-took.as_secs_f64() / FALL.as_secs_f64()).exp(),
@@ -153,6 +154,24 @@ mod tests {
             window.acked(1_000, now);
         }
         assert!(window.size() < 64 * 1024, "{}", window.size());
+    }
+
+    #[test]
+    fn what_a_slow_link_held_up_and_gives_at_once_does_not_make_it_fast() {
+        let mut window = Window::new(Instant::now());
+        let mut now = Instant::now();
+        window.sent(true, now);
+        for _ in 0..20 {
+            // A second's worth, held up for most of it.
+            now += Duration::from_millis(900);
+            for _ in 0..4 {
+                now += Duration::from_millis(12);
+                window.acked(2_500, now);
+                assert_eq!(window.size(), SMALLEST);
+            }
+            now += Duration::from_millis(52);
+            window.acked(10, now);
+        }
     }
 
     #[test]
