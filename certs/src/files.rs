@@ -99,12 +99,18 @@ pub fn check(path: &Path) -> Result<bool, FileError> {
 /// # Errors
 /// When something is there already, or the system says no.
 pub fn create(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    let partial = partial(path);
-    let mut file = create_partial(&partial)?;
-    file.write_all(bytes)
-        .and_then(|()| file.sync_all())
-        .map_err(|source| failed(&partial, source))?;
-    publish(&partial, path)
+    publish(&filled(path, bytes)?, path)
+}
+
+/// Writes a private file whole in the place of what was there, in one step: after a crash it is the former or the new one.
+///
+/// # Errors
+/// When what is there is a link or has another owner or mode, or the system says no.
+pub fn overwrite(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    check(path)?;
+    let partial = filled(path, bytes)?;
+    rustix::fs::rename(&partial, path).map_err(|errno| failed(path, errno.into()))?;
+    sync_directory(path.parent().unwrap_or(Path::new(".")))
 }
 
 /// Writes a private file whole in the place of what was there: after a crash it is the new one, or none.
@@ -188,6 +194,16 @@ pub fn directory(path: &Path) -> Result<(), FileError> {
     ours(path, &stat, DIRECTORY_MODE)
 }
 
+/// Fills and syncs the file that becomes `path`.
+fn filled(path: &Path, bytes: &[u8]) -> Result<PathBuf, FileError> {
+    let partial = partial(path);
+    let mut file = create_partial(&partial)?;
+    file.write_all(bytes)
+        .and_then(|()| file.sync_all())
+        .map_err(|source| failed(&partial, source))?;
+    Ok(partial)
+}
+
 fn open(path: &Path, flags: OFlags) -> Result<Option<OwnedFd>, FileError> {
     // NONBLOCK: opening a FIFO that somebody put there must not wait for a writer.
     let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
@@ -256,7 +272,7 @@ mod tests {
         os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink},
     };
 
-    use super::{FileError, check, create, directory, partial, read};
+    use super::{FileError, check, create, create_partial, directory, overwrite, partial, read};
 
     fn mode(path: &std::path::Path) -> u32 {
         fs::metadata(path).unwrap().mode() & 0o7777
@@ -295,6 +311,30 @@ mod tests {
         fs::write(partial(&path), b"half").unwrap();
         create(&path, b"whole").unwrap();
         assert_eq!(read(&path).unwrap().unwrap().as_slice(), b"whole");
+    }
+
+    #[test]
+    fn a_file_is_overwritten_whole_and_stays_private() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("key");
+        create(&path, b"former").unwrap();
+        overwrite(&path, b"new").unwrap();
+        assert_eq!(read(&path).unwrap().unwrap().as_slice(), b"new");
+        assert_eq!(mode(&path), 0o600);
+        assert!(!partial(&path).exists());
+    }
+
+    #[test]
+    fn a_crash_while_a_file_is_overwritten_leaves_the_former_one() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("key");
+        create(&path, b"former").unwrap();
+        // What stands there when the writer is killed before it gives the file its name.
+        let mut half = create_partial(&partial(&path)).unwrap();
+        std::io::Write::write_all(&mut half, b"ne").unwrap();
+        assert_eq!(read(&path).unwrap().unwrap().as_slice(), b"former");
+        overwrite(&path, b"new").unwrap();
+        assert_eq!(read(&path).unwrap().unwrap().as_slice(), b"new");
     }
 
     #[test]

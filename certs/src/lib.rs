@@ -19,7 +19,7 @@ pub use names::Names;
 pub use pin::SpkiPin;
 pub use rustls_pki_types::UnixTime;
 pub use tls::{Resolver, server_config};
-pub use verify::{PinVerifier, client_config};
+pub use verify::{PinVerifier, WrongPin, client_config, dangerous_first_use_config, seen_pin};
 
 /// The server name that native clients send, and that the daemon answers with its identity certificate.
 pub const IDENTITY_SERVER_NAME: &str = "identity.transom.invalid";

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, Error, SignatureScheme,
+    CertificateError, ClientConfig, DigitallySignedStruct, Error, OtherError, SignatureScheme,
     client::{
         Resumption,
         danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
@@ -12,19 +12,34 @@ use rustls::{
 };
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 
-use crate::SpkiPin;
+use crate::{CertsError, SpkiPin};
 
 /// Accepts exactly the certificates under one key, whatever their names, dates and issuer; the handshake's signature must be
 /// of that key.
 #[derive(Debug)]
 pub struct PinVerifier {
-    pin: SpkiPin,
+    /// None where any key is accepted: somebody looks at it for the first time.
+    pin: Option<SpkiPin>,
     provider: Arc<CryptoProvider>,
+}
+
+/// The certificate's key is another than the one that was pinned: inside of [`CertificateError::Other`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the certificate's key has the pin {seen}, not {expected}")]
+pub struct WrongPin {
+    /// What was pinned.
+    pub expected: SpkiPin,
+    /// What was shown.
+    pub seen: SpkiPin,
 }
 
 impl PinVerifier {
     /// Accepts certificates with this pin.
     pub fn new(pin: SpkiPin) -> Self {
+        Self::with(Some(pin))
+    }
+
+    fn with(pin: Option<SpkiPin>) -> Self {
         Self {
             pin,
             provider: Arc::new(rustls::crypto::ring::default_provider()),
@@ -41,10 +56,13 @@ impl ServerCertVerifier for PinVerifier {
         _ocsp_response: &[u8],
         _now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        match SpkiPin::of_certificate(end_entity) {
-            Ok(pin) if pin == self.pin => Ok(ServerCertVerified::assertion()),
-            Ok(_) => Err(CertificateError::ApplicationVerificationFailure.into()),
-            Err(_) => Err(CertificateError::BadEncoding.into()),
+        let seen = SpkiPin::of_certificate(end_entity).map_err(|_| CertificateError::BadEncoding)?;
+        match self.pin {
+            Some(expected) if expected != seen => {
+                let wrong = WrongPin { expected, seen };
+                Err(CertificateError::Other(OtherError(Arc::new(wrong))).into())
+            }
+            Some(_) | None => Ok(ServerCertVerified::assertion()),
         }
     }
 
@@ -85,7 +103,25 @@ impl ServerCertVerifier for PinVerifier {
 
 /// A client's configuration that trusts one pin: TLS 1.3 only, resumption off; ALPN is the caller's.
 pub fn client_config(pin: SpkiPin) -> ClientConfig {
-    let verifier = PinVerifier::new(pin);
+    config(PinVerifier::new(pin))
+}
+
+/// The same, but it trusts any key that the other end can prove: to see the pin of somebody who was never met, and to say
+/// nothing to them before a person has agreed to it.
+pub fn dangerous_first_use_config() -> ClientConfig {
+    config(PinVerifier::with(None))
+}
+
+/// The pin that the other end proved in its handshake.
+///
+/// # Errors
+/// When there was no handshake, or its certificate cannot be read.
+pub fn seen_pin(connection: &rustls::ClientConnection) -> Result<SpkiPin, CertsError> {
+    let certificate = connection.peer_certificates().and_then(<[_]>::first);
+    SpkiPin::of_certificate(certificate.ok_or(CertsError::Parsing("the certificate"))?)
+}
+
+fn config(verifier: PinVerifier) -> ClientConfig {
     let mut config = ClientConfig::builder_with_provider(verifier.provider.clone())
         .with_protocol_versions(&[&rustls::version::TLS13])
         .expect("ring has cipher suites of TLS 1.3")
@@ -100,10 +136,10 @@ pub fn client_config(pin: SpkiPin) -> ClientConfig {
 mod tests {
     use std::{io, sync::Arc, time::Duration};
 
-    use rustls::{ClientConnection, ServerConnection};
+    use rustls::{CertificateError, ClientConfig, ClientConnection, Error, ServerConnection};
     use rustls_pki_types::{ServerName, UnixTime};
 
-    use super::client_config;
+    use super::{WrongPin, client_config, dangerous_first_use_config, seen_pin};
     use crate::{IDENTITY_SERVER_NAME, Identity, Names, Resolver, SpkiPin, server_config};
 
     const NOW: UnixTime = UnixTime::since_unix_epoch(Duration::from_secs(1_795_000_000));
@@ -131,8 +167,11 @@ mod tests {
 
     /// Passes bytes to and fro in memory until both sides are content or one refuses.
     fn shake_hands(daemon: &Daemon, pin: SpkiPin) -> Result<ClientConnection, rustls::Error> {
+        shake_hands_by(daemon, client_config(pin))
+    }
+
+    fn shake_hands_by(daemon: &Daemon, mut config: ClientConfig) -> Result<ClientConnection, rustls::Error> {
         let name = ServerName::try_from(IDENTITY_SERVER_NAME).unwrap();
-        let mut config = client_config(pin);
         config.alpn_protocols = vec![b"h2".to_vec()];
         let mut client = ClientConnection::new(Arc::new(config), name)?;
         let mut server = ServerConnection::new(server_config(daemon.resolver.clone()))?;
@@ -160,12 +199,26 @@ mod tests {
     }
 
     #[test]
-    fn another_pin_is_refused() {
-        let refused = shake_hands(&daemon(), daemon().identity.pin()).unwrap_err();
-        assert!(
-            matches!(refused, rustls::Error::InvalidCertificate(_)),
-            "{refused}"
-        );
+    fn another_pin_is_refused_and_both_are_told() {
+        let (daemon, expected) = (daemon(), self::daemon().identity.pin());
+        let refused = shake_hands(&daemon, expected).unwrap_err();
+        let Error::InvalidCertificate(CertificateError::Other(why)) = refused else {
+            panic!("{refused}")
+        };
+        let seen = daemon.identity.pin();
+        assert_eq!(why.0.downcast_ref(), Some(&WrongPin { expected, seen }));
+    }
+
+    #[test]
+    fn at_first_sight_any_key_is_seen_if_it_is_proven() {
+        let (daemon, thief) = (daemon(), self::daemon());
+        let client = shake_hands_by(&daemon, dangerous_first_use_config()).unwrap();
+        assert_eq!(seen_pin(&client).unwrap(), daemon.identity.pin());
+        let stolen = daemon.resolver.current().cert.clone();
+        let signer = thief.resolver.current().key.clone();
+        let key = Arc::new(rustls::sign::CertifiedKey::new(stolen, signer));
+        thief.resolver.swap(crate::Certified { key, not_after: NOW });
+        assert!(shake_hands_by(&thief, dangerous_first_use_config()).is_err());
     }
 
     #[test]
