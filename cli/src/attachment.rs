@@ -1,4 +1,4 @@
-//! The client's end of the attach protocol, over the Unix socket.
+//! The client's end of the attach protocol.
 
 mod link;
 mod unconfirmed;
@@ -12,14 +12,10 @@ use futures_util::{
 use protocol::attach::{
     CLOSE_GONE, CLOSE_NOT_PERMITTED, CLOSE_REVOKED, CLOSE_TOO_MANY, ClientMessage, LOST, Mode, ServerMessage,
 };
-use tokio::net::UnixStream;
-use tokio_tungstenite::{
-    WebSocketStream, client_async,
-    tungstenite::{Error, Message, protocol::CloseFrame},
-};
+use tokio_tungstenite::tungstenite::{Message, protocol::CloseFrame};
 
 pub(crate) use self::link::{Event, Link};
-use crate::{client, client::Client, failure::Failure};
+use crate::{client::Client, failure::Failure, way::WebSocket};
 
 /// Where an attachment begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,11 +30,11 @@ pub(crate) enum Begin {
 
 /// What comes from the session.
 #[derive(Debug)]
-pub(crate) struct Incoming(SplitStream<WebSocketStream<UnixStream>>);
+pub(crate) struct Incoming(SplitStream<WebSocket>);
 
 /// What goes to the session.
 #[derive(Debug)]
-pub(crate) struct Outgoing(SplitSink<WebSocketStream<UnixStream>, Message>);
+pub(crate) struct Outgoing(SplitSink<WebSocket, Message>);
 
 /// Attaches to the session with this id, once: who follows it over several connections goes by a [`Link`].
 ///
@@ -75,24 +71,8 @@ async fn attach_as(
         Begin::Offset(offset) => offset.to_string(),
     };
     let id = id.map(|id| format!("&client={id}")).unwrap_or_default();
-    let socket = client.socket();
-    let url = format!(
-        "ws://localhost{}/sessions/{session}/attach?mode={mode}&from={from}{id}",
-        protocol::API
-    );
-    let upgraded = async {
-        let stream = UnixStream::connect(socket)
-            .await
-            .map_err(|error| Failure::connecting(socket, &error))?;
-        client_async(url, stream)
-            .await
-            .map_err(|error| refused(client, error))
-    };
-    let (stream, _) = tokio::time::timeout(PATIENCE, upgraded)
-        .await
-        .map_err(|_| Failure::no_answer(socket))
-        .flatten()?;
-    let (outgoing, incoming) = stream.split();
+    let path = format!("/sessions/{session}/attach?mode={mode}&from={from}{id}");
+    let (outgoing, incoming) = client.upgrade(&path).await?.split();
     Ok((Outgoing(outgoing), Incoming(incoming)))
 }
 
@@ -178,19 +158,7 @@ fn closed(frame: Option<&CloseFrame>) -> Failure {
     }
 }
 
-fn refused(client: &Client, error: Error) -> Failure {
-    match error {
-        Error::Http(response) => {
-            client::refused(response.status(), response.body().as_deref().unwrap_or_default())
-        }
-        Error::Io(error) => Failure::connecting(client.socket(), &error),
-        other => Failure::lost(format!("the daemon did not attach this: {other}")),
-    }
-}
-
 /// RFC 6455 section 7.4.1: the purpose is fulfilled.
 const NORMAL: u16 = 1000;
-/// How long an attachment may take to begin.
-const PATIENCE: Duration = Duration::from_secs(5);
 /// How long a goodbye may take.
 const GOODBYE: Duration = Duration::from_millis(200);

@@ -1,61 +1,89 @@
-//! A client of the daemon's API over its Unix socket.
+//! A client of a daemon's API, whichever way leads to it.
 
 use std::{
     env,
     ffi::OsString,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
 use daemon::paths::Paths;
-use protocol::Problem;
+use protocol::{Problem, access::WhoAmI};
 use reqwest::{Method, RequestBuilder, Response, StatusCode, Url};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use crate::failure::Failure;
+use crate::{
+    failure::Failure,
+    place::Place,
+    remote::RemoteWay,
+    way::{SocketWay, Way, WebSocket},
+};
 
 /// A client of one daemon; making it does not connect.
 #[derive(Clone, Debug)]
-pub(crate) struct Client {
-    socket: PathBuf,
-    http: reqwest::Client,
-}
+pub(crate) struct Client(Way);
 
 impl Client {
     /// A client of the daemon that the environment names: inside of a session, of the daemon that runs it.
     pub(crate) fn of_environment() -> Result<Self, Failure> {
-        if let Some(socket) = session_socket() {
-            return Self::at(Path::new(&socket));
-        }
-        let paths =
-            Paths::find(None).map_err(|error| Failure::configuration(error.to_string(), error.hint()))?;
-        Self::at(&paths.socket())
+        Self::at(&socket()?)
     }
 
     /// A client of the daemon behind this socket.
     pub(crate) fn at(socket: &Path) -> Result<Self, Failure> {
-        // A second installation in the same process changes nothing.
-        rustls::crypto::ring::default_provider().install_default().ok();
-        let http = reqwest::Client::builder()
-            .unix_socket(socket)
-            .no_proxy()
-            .tls_certs_only([])
-            .http1_only()
-            // The daemon closes a connection that says nothing for a while: one that waited for a person's answer is never used
-            // again, since what was sent on it might have been done or not.
-            .pool_max_idle_per_host(0)
-            .build()
-            .map_err(|error| Failure::failed("client", format!("no client could be made: {error}"), ""))?;
-        Ok(Self {
-            socket: socket.to_owned(),
-            http,
-        })
+        Ok(Self(Way::Socket(SocketWay::to(socket)?)))
     }
 
-    /// The daemon's socket.
-    pub(crate) fn socket(&self) -> &Path {
-        &self.socket
+    /// A client of a remote daemon.
+    pub(crate) fn of_remote(way: RemoteWay) -> Self {
+        Self(Way::Remote(Arc::new(way)))
+    }
+
+    /// Where the daemon is asked.
+    pub(crate) fn place(&self) -> &Place {
+        self.0.place()
+    }
+
+    /// What this machine calls the daemon, if it is a remote one.
+    pub(crate) fn remote(&self) -> Option<&str> {
+        match self.place() {
+            Place::Remote { name, .. } => Some(name),
+            Place::Socket(_) => None,
+        }
+    }
+
+    /// What a command needs besides its own words to reach the same daemon: nothing, or a blank and a flag.
+    pub(crate) fn flag(&self) -> String {
+        self.remote()
+            .map(|name| format!(" --on {name}"))
+            .unwrap_or_default()
+    }
+
+    /// Opens a WebSocket.
+    pub(crate) async fn upgrade(&self, path: &str) -> Result<WebSocket, Failure> {
+        tokio::time::timeout(QUICK + self.slack(), self.0.upgrade(path))
+            .await
+            .map_err(|_| Failure::no_answer(self.place()))
+            .flatten()
+    }
+
+    /// Who this is to the daemon.
+    pub(crate) async fn who_am_i(&self) -> Result<WhoAmI, Failure> {
+        self.get("/whoami").await
+    }
+
+    /// What a rejection means that came without its reason, as the end of a WebSocket does: the daemon is asked once more.
+    pub(crate) async fn verdict(&self, rejection: Failure) -> Failure {
+        if self.remote().is_none() {
+            return rejection;
+        }
+        match self.who_am_i().await {
+            Ok(_) => Failure::lost("the daemon ended this attachment, and does not say why"),
+            Err(failure) if failure.is_about_the_link() => rejection,
+            Err(failure) => failure,
+        }
     }
 
     /// Asks for a value.
@@ -97,20 +125,15 @@ impl Client {
 
     /// Asks for an answer that goes on for as long as it wants to.
     pub(crate) async fn open(&self, path: &str) -> Result<Streamed, Failure> {
-        let sent = self.request(Method::GET, path).send();
-        let response = tokio::time::timeout(THOROUGH, sent)
+        let sent = self.0.send(self.request(Method::GET, path));
+        let response = tokio::time::timeout(THOROUGH + self.slack(), sent)
             .await
-            .map_err(|_| Failure::no_answer(&self.socket))?
-            .map_err(|error| self.no_answer(&error))?;
-        let status = response.status();
-        if status.is_success() {
-            return Ok(Streamed {
-                response,
-                client: self.clone(),
-            });
-        }
-        let body = response.bytes().await.map_err(|error| self.no_answer(&error))?;
-        Err(refused(status, &body))
+            .map_err(|_| Failure::no_answer(self.place()))
+            .flatten()?;
+        Ok(Streamed {
+            response,
+            client: self.clone(),
+        })
     }
 
     /// Changes a part, and reads what came of it.
@@ -136,9 +159,7 @@ impl Client {
     }
 
     fn request(&self, method: Method, path: &str) -> RequestBuilder {
-        // The host is ignored on the socket, and has to be there.
-        self.http
-            .request(method, format!("{BASE}{}{path}", protocol::API))
+        self.0.request(method, path)
     }
 
     async fn read<T: DeserializeOwned>(
@@ -158,27 +179,31 @@ impl Client {
     }
 
     async fn answer(&self, request: RequestBuilder, patience: Duration) -> Result<Vec<u8>, Failure> {
-        let response = request
-            .timeout(patience)
-            .send()
-            .await
-            .map_err(|error| self.no_answer(&error))?;
-        let status = response.status();
-        let body = response.bytes().await.map_err(|error| self.no_answer(&error))?;
-        if status.is_success() {
-            Ok(body.into())
-        } else {
-            Err(refused(status, &body))
-        }
+        let response = self.0.send(request.timeout(patience + self.slack())).await?;
+        let body = response.bytes().await;
+        Ok(body.map_err(|error| self.0.broken(&error))?.into())
     }
 
-    fn no_answer(&self, error: &reqwest::Error) -> Failure {
-        if error.is_timeout() {
-            Failure::no_answer(&self.socket)
-        } else {
-            Failure::connecting(&self.socket, error)
+    /// How much longer than on this machine an answer may take.
+    fn slack(&self) -> Duration {
+        match self.0 {
+            Way::Socket(_) => Duration::ZERO,
+            Way::Remote(_) => FAR,
         }
     }
+}
+
+/// The socket of the daemon that the environment names: inside of a session, of the daemon that runs it.
+pub(crate) fn socket() -> Result<PathBuf, Failure> {
+    match session_socket() {
+        Some(socket) => Ok(socket.into()),
+        None => Ok(paths()?.socket()),
+    }
+}
+
+/// Where the environment has the files of this user's daemon and commands.
+pub(crate) fn paths() -> Result<Paths, Failure> {
+    Paths::find(None).map_err(|error| Failure::configuration(error.to_string(), error.hint()))
 }
 
 /// The socket of the daemon in whose session this runs, unless another is asked for.
@@ -209,14 +234,14 @@ impl Streamed {
         self.response
             .chunk()
             .await
-            .map_err(|error| self.client.no_answer(&error))
+            .map_err(|error| self.client.0.broken(&error))
     }
 }
 
 /// The path with the fields of the value as its query; those that are null are left out.
 pub(crate) fn with_query(path: &str, query: &impl Serialize) -> String {
     let fields = serde_json::to_value(query).expect("queries have string keys and finite numbers");
-    let mut url = Url::parse(BASE).expect("the base is an address");
+    let mut url = Url::parse(ANYWHERE).expect("the base is an address");
     {
         let mut pairs = url.query_pairs_mut();
         for (name, value) in fields.as_object().into_iter().flatten() {
@@ -242,11 +267,14 @@ pub(crate) fn refused(status: StatusCode, body: &[u8]) -> Failure {
     Failure::answered(problem)
 }
 
-const BASE: &str = "http://localhost";
+/// An address to which a query is written, for its encoding alone.
+const ANYWHERE: &str = "http://localhost";
 /// How long an answer may take that needs no work.
 const QUICK: Duration = Duration::from_secs(5);
 /// How long an answer may take that ends programs: a stop waits 5 s before it kills, a shutdown stops all of them.
 const THOROUGH: Duration = Duration::from_secs(30);
+/// What connecting over a bad link takes: TLS, and a proof of who asks.
+const FAR: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
 mod tests {

@@ -25,7 +25,7 @@ Exit codes:
   1   the operation failed
   2   the command line is wrong, or it needs an answer that nobody can give
   3   no daemon runs, or it cannot be reached
-  4   not permitted: another user's daemon, or a rejected token
+  4   not permitted: another user's daemon, a rejected token, or a remote that shows another key
   5   timed out: the daemon is busy, ask again; or what `wait` waits for did not come in time
   64  the configuration cannot be used
   `run` ends with the program's own code, or 128 and the signal's number.
@@ -33,7 +33,8 @@ Exit codes:
 Errors go to standard error as `error:` and `hint:` lines. With --json the problem object (RFC 9457) \
 goes to standard output instead; errors that no daemon answered carry the HTTP status that would fit.
 
-TRANSOM_DIR isolates a daemon: configuration, state and sockets are then all in that folder.";
+TRANSOM_DIR isolates a daemon: configuration, state and sockets are then all in that folder. \
+TRANSOM_REMOTE names a remote for every verb that --on takes.";
 
 /// The code with which a program's end is passed on: its own, or 128 and the signal.
 pub(crate) fn of_program(exit: &protocol::sessions::Exit) -> u8 {

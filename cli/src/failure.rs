@@ -1,10 +1,12 @@
 //! What went wrong, for a person, for a script, and as an exit code.
 
-use std::{error::Error, io, path::Path};
+use std::{error::Error, io};
 
+use certs::WrongPin;
 use protocol::Problem;
+use rustls::{CertificateError, Error as TlsError};
 
-use crate::{escape::escape, exit, output};
+use crate::{escape::escape, exit, output, place::Place, remote};
 
 /// Why a verb did not do what it was asked.
 #[derive(Debug)]
@@ -45,9 +47,14 @@ impl Failure {
     }
 
     /// Nobody listens at the socket: start a daemon.
-    pub(crate) fn unreachable(socket: &Path) -> Self {
-        let detail = format!("no daemon runs at {}", socket.display());
-        let hint = "start it with `transom up`; if it runs elsewhere, set TRANSOM_DIR as it was started";
+    pub(crate) fn unreachable(place: &Place) -> Self {
+        let (detail, hint) = match place {
+            Place::Socket(_) => (
+                format!("no daemon runs at {place}"),
+                "start it with `transom up`; if it runs elsewhere, set TRANSOM_DIR as it was started",
+            ),
+            Place::Remote { .. } => (format!("nobody answers at {place}"), remote::AWAY),
+        };
         Self::with(exit::UNREACHABLE, Problem::new(503, "unreachable", detail, hint))
     }
 
@@ -67,11 +74,8 @@ impl Failure {
     }
 
     /// The socket is another user's.
-    pub(crate) fn not_permitted(socket: &Path) -> Self {
-        let detail = format!(
-            "the socket {} does not let you in: it is another user's",
-            socket.display()
-        );
+    pub(crate) fn not_permitted(place: &Place) -> Self {
+        let detail = format!("the socket {place} does not let you in: it is another user's");
         let hint = "run this as the user whose daemon it is, or unset TRANSOM_DIR to use your own";
         Self::with(
             exit::NOT_PERMITTED,
@@ -96,27 +100,64 @@ impl Failure {
         Self::with(exit, problem)
     }
 
-    /// What kept a connection to the socket from being made, or ended it before the answer.
-    pub(crate) fn connecting(socket: &Path, error: &(dyn Error + 'static)) -> Self {
-        match io_kind(error) {
-            Some(io::ErrorKind::PermissionDenied) => Self::not_permitted(socket),
-            Some(
-                io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused | io::ErrorKind::NotADirectory,
-            ) => Self::unreachable(socket),
-            Some(io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock) => Self::no_answer(socket),
-            _ => Self::lost(format!(
-                "the daemon at {} ended the connection before it answered",
-                socket.display()
-            )),
+    /// The key of the daemon is not the one that was pinned.
+    fn wrong_pin(place: &Place, wrong: &WrongPin) -> Self {
+        let detail = format!(
+            "{place} shows a key with the pin {}, and {} is the one that was agreed to: nothing was said to it",
+            wrong.seen, wrong.expected
+        );
+        let problem = Problem::new(403, "wrong_pin", detail, remote::CHANGED);
+        Self::with(exit::NOT_PERMITTED, problem)
+    }
+
+    /// What kept a connection from being made, or ended it before the answer.
+    pub(crate) fn connecting(place: &Place, error: &(dyn Error + 'static)) -> Self {
+        match tls_error(error) {
+            Some(TlsError::InvalidCertificate(CertificateError::Other(why))) => {
+                if let Some(wrong) = why.0.downcast_ref() {
+                    return Self::wrong_pin(place, wrong);
+                }
+            }
+            Some(TlsError::InvalidMessage(_)) => {
+                let detail = format!("what listens at {place} speaks no TLS, so it is no daemon");
+                return Self::failed("no_daemon", detail, remote::AWAY);
+            }
+            Some(_) | None => {}
+        }
+        match (io_kind(error), place) {
+            (Some(io::ErrorKind::PermissionDenied), Place::Socket(_)) => Self::not_permitted(place),
+            (
+                Some(
+                    io::ErrorKind::NotFound
+                    | io::ErrorKind::ConnectionRefused
+                    | io::ErrorKind::NotADirectory
+                    | io::ErrorKind::HostUnreachable
+                    | io::ErrorKind::NetworkUnreachable
+                    | io::ErrorKind::NetworkDown
+                    | io::ErrorKind::AddrNotAvailable,
+                ),
+                _,
+            ) => Self::unreachable(place),
+            (Some(io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock), _) => Self::no_answer(place),
+            _ => {
+                let detail = format!("the daemon at {place} ended the connection before it answered");
+                Self::lost(detail).with_hint_for(place, remote::AWAY)
+            }
         }
     }
 
     /// Nothing came back in time.
-    pub(crate) fn no_answer(socket: &Path) -> Self {
-        Self::timed_out(format!(
-            "the daemon at {} did not answer in time",
-            socket.display()
-        ))
+    pub(crate) fn no_answer(place: &Place) -> Self {
+        Self::timed_out(format!("the daemon at {place} did not answer in time"))
+            .with_hint_for(place, remote::SLOW)
+    }
+
+    /// The same with another hint, if it is about a remote.
+    fn with_hint_for(mut self, place: &Place, hint: &str) -> Self {
+        if let (Self::Problem { problem, .. }, Place::Remote { .. }) = (&mut self, place) {
+            hint.clone_into(&mut problem.hint);
+        }
+        self
     }
 
     /// Whether no daemon is there at all.
@@ -137,6 +178,17 @@ impl Failure {
             "timed_out",
             "too_many_connections",
         ];
+        matches!(self, Self::Problem { problem, .. } if codes.contains(&problem.code.as_str()))
+    }
+
+    /// Whether who asks was not known, or not any more.
+    pub(crate) fn is_rejection(&self) -> bool {
+        matches!(self, Self::Problem { problem, .. } if problem.status == 401)
+    }
+
+    /// Whether no proof and no other try can help who was rejected.
+    pub(crate) fn is_final_rejection(&self) -> bool {
+        let codes = ["revoked", "expired"];
         matches!(self, Self::Problem { problem, .. } if codes.contains(&problem.code.as_str()))
     }
 
@@ -177,6 +229,20 @@ impl From<io::Error> for Failure {
     }
 }
 
+/// The error of TLS in the chain of causes, if there is one.
+fn tls_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a TlsError> {
+    let mut cause: Option<&'a (dyn Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if let Some(tls) = error.downcast_ref() {
+            return Some(tls);
+        }
+        // What an io::Error wraps is no source of it, but a part.
+        let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        cause = inner.map(|inner| inner as _).or_else(|| error.source());
+    }
+    None
+}
+
 /// The kind of the first system error in the chain of causes.
 fn io_kind(error: &(dyn Error + 'static)) -> Option<io::ErrorKind> {
     let mut cause = Some(error);
@@ -197,6 +263,11 @@ mod tests {
     use protocol::Problem;
 
     use super::Failure;
+    use crate::place::Place;
+
+    fn socket() -> Place {
+        Place::from(Path::new("/s"))
+    }
 
     fn parts(failure: Failure) -> (u8, Problem) {
         match failure {
@@ -206,16 +277,16 @@ mod tests {
     }
 
     fn connecting(kind: io::ErrorKind) -> (u8, String) {
-        let (exit, problem) = parts(Failure::connecting(Path::new("/s"), &io::Error::from(kind)));
+        let (exit, problem) = parts(Failure::connecting(&socket(), &io::Error::from(kind)));
         (exit, problem.code)
     }
 
     #[test]
     fn the_four_kinds_of_no_answer_are_four_errors_with_four_hints() {
         let all = [
-            Failure::unreachable(Path::new("/s")),
-            Failure::no_answer(Path::new("/s")),
-            Failure::not_permitted(Path::new("/s")),
+            Failure::unreachable(&socket()),
+            Failure::no_answer(&socket()),
+            Failure::not_permitted(&socket()),
             Failure::rejected_token(),
         ]
         .map(parts);

@@ -14,17 +14,22 @@ mod names;
 mod output;
 mod panics;
 mod patience;
+mod place;
 mod qr;
+mod remote;
 mod start;
 mod table;
 mod tame;
+mod target;
 mod verbs;
+mod way;
 mod wrap;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser};
 
+use target::Target;
 use verbs::Verb;
 
 /// Terminal sessions that outlive who watches them, shared with the devices you trust
@@ -34,6 +39,9 @@ use verbs::Verb;
 struct Cli {
     #[command(subcommand)]
     verb: Verb,
+    /// Do it on this daemon elsewhere (see `transom remote`)
+    #[arg(long, global = true, value_name = "REMOTE")]
+    on: Option<String>,
 }
 
 /// Does what the process's arguments ask for, and says with which code to exit.
@@ -46,11 +54,11 @@ pub fn run() -> ExitCode {
     }
     // Output of sessions and tokens of the person's pass through: nobody's to read, nor a core file's.
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable).ok();
-    let verb = match verbs::grouped(Cli::command())
+    let Cli { verb, on } = match verbs::grouped(Cli::command())
         .try_get_matches()
         .and_then(|matches| Cli::from_arg_matches(&matches))
     {
-        Ok(cli) => cli.verb,
+        Ok(cli) => cli,
         Err(said) => {
             // Help and version are no errors, and a closed pipe is none either.
             said.print().ok();
@@ -58,7 +66,10 @@ pub fn run() -> ExitCode {
         }
     };
     let json = verb.is_json();
-    ExitCode::from(verb.run().unwrap_or_else(|failure| failure.report(json)))
+    ExitCode::from(
+        verb.run(&Target::of(on))
+            .unwrap_or_else(|failure| failure.report(json)),
+    )
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 use std::fmt::Display;
 
+use pairing::DeviceId;
 use protocol::{
-    access::DeviceRecord,
     pairing::{RequestStatus, RequestView},
     sessions::{Session, SessionState},
 };
@@ -52,14 +52,21 @@ pub(crate) fn session<'a>(sessions: &'a [Session], word: &str) -> Result<&'a Ses
     })
 }
 
+/// Whatever is told of a device, with its name for people and for programs.
+pub(crate) trait Device {
+    /// The name for programs.
+    fn id(&self) -> DeviceId;
+    /// The name for people.
+    fn label(&self) -> &str;
+}
+
 /// The device with this label or id, or the only one whose label or id begins so.
-pub(crate) fn device<'a>(devices: &'a [DeviceRecord], word: &str) -> Result<&'a DeviceRecord, Failure> {
-    let exact = |device: &&DeviceRecord| device.label == word || device.id.to_string() == word;
-    let mut found: Vec<&DeviceRecord> = devices.iter().filter(exact).collect();
+pub(crate) fn device<'a, T: Device>(devices: &'a [T], word: &str) -> Result<&'a T, Failure> {
+    let exact = |device: &&T| device.label() == word || device.id().to_string() == word;
+    let mut found: Vec<&T> = devices.iter().filter(exact).collect();
     if found.is_empty() {
-        let begin = |device: &&DeviceRecord| {
-            device.label.starts_with(word) || id_begins(&device.id.to_string(), word)
-        };
+        let begin =
+            |device: &&T| device.label().starts_with(word) || id_begins(&device.id().to_string(), word);
         found = devices.iter().filter(begin).collect();
     }
     only(
@@ -67,7 +74,7 @@ pub(crate) fn device<'a>(devices: &'a [DeviceRecord], word: &str) -> Result<&'a 
         "device",
         word,
         "`transom devices` shows what there is",
-        |device| format!("{} ({})", device.label, device.id),
+        |device| format!("{} ({})", device.label(), device.id()),
     )
 }
 

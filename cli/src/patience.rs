@@ -105,7 +105,7 @@ mod tests {
     use crate::failure::Failure;
 
     fn away() -> Failure {
-        Failure::unreachable(Path::new("/s"))
+        Failure::unreachable(&Path::new("/s").into())
     }
 
     #[test]

@@ -17,6 +17,7 @@ use crate::{
     exit,
     failure::Failure,
     output,
+    target::Target,
 };
 
 /// The flag of the verbs that may start a daemon.
@@ -28,9 +29,12 @@ pub(crate) struct StartArgs {
 }
 
 impl StartArgs {
-    /// A client of a daemon that runs: of a new one in the background if need be.
-    pub(crate) async fn client(self) -> Result<Client, Failure> {
-        let client = Client::of_environment()?;
+    /// A client of a daemon that runs: of a new one in the background if need be, unless it is a remote one.
+    pub(crate) async fn client(self, target: &Target) -> Result<Client, Failure> {
+        let client = target.client()?;
+        if client.remote().is_some() {
+            return Ok(client);
+        }
         match client.get::<Health>("/health").await {
             Ok(_) => Ok(client),
             Err(failure) if failure.is_unreachable() && self.is_allowed() => {

@@ -14,6 +14,7 @@ mod note;
 mod pair;
 mod record;
 mod reject;
+mod remote;
 mod rename;
 mod restart;
 mod restore;
@@ -29,11 +30,12 @@ mod stop;
 mod up;
 mod view;
 mod wait;
+mod whoami;
 
 use clap::Subcommand;
 
 pub(crate) use self::groups::grouped;
-use crate::failure::Failure;
+use crate::{failure::Failure, target::Target};
 
 /// A verb with its arguments.
 #[derive(Debug, Subcommand)]
@@ -82,6 +84,10 @@ pub(crate) enum Verb {
     Devices(devices::Args),
     /// End a device's trust, and every connection it has
     Revoke(revoke::Args),
+    /// Pair this machine with daemons elsewhere, and list them
+    Remote(remote::Args),
+    /// Say who you are to the daemon, and what you may do
+    Whoami(whoami::Args),
     /// Say what the running daemon does
     Status(status::Args),
     /// Start the daemon again; sessions go on
@@ -118,6 +124,8 @@ impl Verb {
             Self::Reject(args) => args.json,
             Self::Devices(args) => args.json,
             Self::Revoke(args) => args.json,
+            Self::Remote(args) => args.json,
+            Self::Whoami(args) => args.json,
             Self::Status(args) => args.json,
             Self::Restart(args) => args.json,
             Self::Shutdown(args) => args.json,
@@ -125,11 +133,12 @@ impl Verb {
         }
     }
 
-    /// Does it, and gives the exit code.
+    /// Does it for the daemon that is meant, and gives the exit code.
     ///
     /// # Errors
     /// Why it was not done.
-    pub(crate) fn run(self) -> Result<u8, Failure> {
+    pub(crate) fn run(self, target: &Target) -> Result<u8, Failure> {
+        self.refuse(target)?;
         match self {
             Self::Up(args) => up::run(&args),
             Self::Config(args) => config::run(&args),
@@ -138,7 +147,12 @@ impl Verb {
                 let runtime = tokio::runtime::Builder::new_current_thread()
                     .enable_all()
                     .build()?;
-                let result = runtime.block_on(client.ask());
+                let result = runtime.block_on(async {
+                    match client.ask(target).await {
+                        Err(failure) => Err(target.explained(failure).await),
+                        done => done,
+                    }
+                });
                 // A read of standard input that nobody waits for must not hold the process.
                 runtime.shutdown_background();
                 result
@@ -146,32 +160,51 @@ impl Verb {
         }
     }
 
-    async fn ask(self) -> Result<u8, Failure> {
+    /// Refuses what cannot be done on a remote daemon.
+    fn refuse(&self, target: &Target) -> Result<(), Failure> {
+        match self {
+            Self::Up(_) => target.refuse_but_for_owner("up"),
+            Self::Pair(_) => target.refuse_but_for_owner("pair"),
+            Self::Approve(_) => target.refuse_but_for_owner("approve"),
+            Self::Reject(_) => target.refuse_but_for_owner("reject"),
+            Self::Status(_) => target.refuse_but_for_owner("status"),
+            Self::Restart(_) => target.refuse_but_for_owner("restart"),
+            Self::Shutdown(_) => target.refuse_but_for_owner("shutdown"),
+            Self::Remote(_) => target.refuse_flag("remote"),
+            Self::Config(_) => target.refuse_flag("config"),
+            Self::ShellInit(_) => target.refuse_flag("shell-init"),
+            _ => Ok(()),
+        }
+    }
+
+    async fn ask(self, target: &Target) -> Result<u8, Failure> {
         match self {
             Self::Up(_) | Self::Config(_) | Self::ShellInit(_) => {
                 unreachable!("these run without a client")
             }
-            Self::Run(args) => run::run(args).await,
-            Self::New(args) => new::run(args).await,
-            Self::Ls(args) => ls::run(&args).await,
-            Self::Attach(args) => attach::run(&args).await,
-            Self::View(args) => view::run(&args).await,
-            Self::Stop(args) => stop::run(&args).await,
-            Self::Send(args) => send::run(&args).await,
-            Self::Keys(args) => keys::run(&args).await,
-            Self::Wait(args) => wait::run(&args).await,
-            Self::Logs(args) => logs::run(&args).await,
-            Self::Screen(args) => screen::run(&args).await,
-            Self::Note(args) => note::run(&args).await,
-            Self::Rename(args) => rename::run(&args).await,
-            Self::Record(args) => record::run(&args).await,
-            Self::Rm(args) => rm::run(&args).await,
-            Self::Restore(args) => restore::run(&args).await,
+            Self::Run(args) => run::run(args, target).await,
+            Self::New(args) => new::run(args, target).await,
+            Self::Ls(args) => ls::run(&args, target).await,
+            Self::Attach(args) => attach::run(&args, target).await,
+            Self::View(args) => view::run(&args, target).await,
+            Self::Stop(args) => stop::run(&args, target).await,
+            Self::Send(args) => send::run(&args, target).await,
+            Self::Keys(args) => keys::run(&args, target).await,
+            Self::Wait(args) => wait::run(&args, target).await,
+            Self::Logs(args) => logs::run(&args, target).await,
+            Self::Screen(args) => screen::run(&args, target).await,
+            Self::Note(args) => note::run(&args, target).await,
+            Self::Rename(args) => rename::run(&args, target).await,
+            Self::Record(args) => record::run(&args, target).await,
+            Self::Rm(args) => rm::run(&args, target).await,
+            Self::Restore(args) => restore::run(&args, target).await,
+            Self::Whoami(args) => whoami::run(&args, target).await,
+            Self::Remote(args) => remote::run(&args).await,
             Self::Pair(args) => pair::run(&args).await,
             Self::Approve(args) => approve::run(args).await,
             Self::Reject(args) => reject::run(&args).await,
-            Self::Devices(args) => devices::run(&args).await,
-            Self::Revoke(args) => revoke::run(&args).await,
+            Self::Devices(args) => devices::run(&args, target).await,
+            Self::Revoke(args) => revoke::run(&args, target).await,
             Self::Status(args) => status::run(&args).await,
             Self::Restart(args) => restart::run(&args).await,
             Self::Shutdown(args) => shutdown::run(&args).await,

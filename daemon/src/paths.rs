@@ -132,6 +132,11 @@ impl Paths {
         self.state.join("transom.lock")
     }
 
+    /// The folder of the remote daemons that the command line is paired with, 0700.
+    pub fn remotes(&self) -> PathBuf {
+        self.state.join("remotes")
+    }
+
     /// The folder of the logs, 0700.
     pub fn logs(&self) -> PathBuf {
         self.state.join("log")

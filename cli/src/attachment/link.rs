@@ -68,6 +68,7 @@ impl Link {
             unconfirmed: Unconfirmed::default(),
             size: None,
             has_ended: false,
+            was_rejected: false,
         };
         Ok(Self {
             hello,
@@ -97,6 +98,8 @@ struct Course {
     size: Option<ClientMessage>,
     /// Whether the program has ended: nothing more comes.
     has_ended: bool,
+    /// Whether an attachment was rejected before, though the daemon knew who this is.
+    was_rejected: bool,
 }
 
 /// How a connection ended.
@@ -135,8 +138,14 @@ impl Course {
             if self.has_ended {
                 return 0;
             }
-            let lost = failure.is_about_the_link();
-            let back = if lost {
+            let failure = match failure.is_rejection() && !self.was_rejected {
+                true => {
+                    self.was_rejected = true;
+                    self.wish.client.verdict(failure).await
+                }
+                false => failure,
+            };
+            let back = if failure.is_about_the_link() {
                 self.come_back(failure, &mut said, &events).await
             } else {
                 Err(Some(failure))
@@ -316,7 +325,7 @@ async fn connect(wish: Wish, begin: Begin) -> Result<(Outgoing, Incoming, Hello)
     let (outgoing, mut incoming) = attach_as(client, session, *mode, begin, Some(id)).await?;
     let hello = timeout(GREETING, incoming.next())
         .await
-        .map_err(|_| Failure::no_answer(client.socket()))??;
+        .map_err(|_| Failure::no_answer(client.place()))??;
     match hello {
         ServerMessage::Hello(hello) => Ok((outgoing, incoming, hello)),
         _ => Err(Failure::lost("the daemon did not say what this is attached to")),

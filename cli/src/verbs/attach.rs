@@ -10,6 +10,7 @@ use crate::{
     exit,
     failure::Failure,
     names, output,
+    target::Target,
 };
 
 /// Arguments of `attach`.
@@ -23,14 +24,14 @@ pub(crate) struct Args {
 }
 
 /// Attaches to write.
-pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
-    follow(&args.name, Mode::Write).await
+pub(crate) async fn run(args: &Args, target: &Target) -> Result<u8, Failure> {
+    follow(target, &args.name, Mode::Write).await
 }
 
 /// Follows the session that the word means.
-pub(super) async fn follow(word: &str, mode: Mode) -> Result<u8, Failure> {
+pub(super) async fn follow(target: &Target, word: &str, mode: Mode) -> Result<u8, Failure> {
     attach::refuse_unless_possible()?;
-    let client = Client::of_environment()?;
+    let client = target.client()?;
     let sessions: Vec<Session> = client.get("/sessions").await?;
     let session = names::session(&sessions, word)?;
     match attach::interactive(&client, &session.id, mode, Begin::Screen).await? {
@@ -38,16 +39,17 @@ pub(super) async fn follow(word: &str, mode: Mode) -> Result<u8, Failure> {
             output::note(&format!("{} {}", escape(&session.name), exit::in_words(&ended)));
             Ok(exit::OK)
         }
-        end => Ok(left(&session.name, mode, &end)),
+        end => Ok(left(&client, &session.name, mode, &end)),
     }
 }
 
 /// Says that the session goes on without us; the exit code is that of a wish fulfilled, or of a signal.
-pub(super) fn left(name: &str, mode: Mode, end: &End) -> u8 {
+pub(super) fn left(client: &Client, name: &str, mode: Mode, end: &End) -> u8 {
     let name = escape(name);
     let verb = if mode == Mode::Write { "attach" } else { "view" };
     output::note(&format!(
-        "detached from {name}; `transom {verb} {name}` comes back"
+        "detached from {name}; `transom {verb}{} {name}` comes back",
+        client.flag()
     ));
     match end {
         End::Signalled(signal) => u8::try_from(exit::SIGNAL_BASE + signal).unwrap_or(exit::FAILED),

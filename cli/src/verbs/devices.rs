@@ -3,9 +3,9 @@
 mod add;
 
 use jiff::Timestamp;
-use protocol::access::DeviceRecord;
+use protocol::access::{DeviceRecord, DeviceSummary};
 
-use crate::{client::Client, duration, exit, failure::Failure, output, table::Table};
+use crate::{client::Client, duration, exit, failure::Failure, output, table::Table, target::Target};
 
 /// Arguments of `devices`.
 #[derive(Debug, clap::Args)]
@@ -26,15 +26,22 @@ enum DevicesVerb {
 }
 
 /// Lists them, or adds one.
-pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
+pub(crate) async fn run(args: &Args, target: &Target) -> Result<u8, Failure> {
     match &args.verb {
-        None | Some(DevicesVerb::List) => list(args.json).await,
-        Some(DevicesVerb::Add(wish)) => add::run(wish, args.json).await,
+        None | Some(DevicesVerb::List) => list(args.json, target).await,
+        Some(DevicesVerb::Add(wish)) => {
+            target.refuse_but_for_owner("devices add")?;
+            add::run(wish, args.json).await
+        }
     }
 }
 
-async fn list(json: bool) -> Result<u8, Failure> {
-    let devices: Vec<DeviceRecord> = Client::of_environment()?.get("/devices").await?;
+async fn list(json: bool, target: &Target) -> Result<u8, Failure> {
+    let client = target.client()?;
+    if client.remote().is_some() {
+        return summarise(&client, json).await;
+    }
+    let devices: Vec<DeviceRecord> = client.get("/devices").await?;
     if json {
         output::json(&devices)?;
     } else if devices.is_empty() {
@@ -43,6 +50,29 @@ async fn list(json: bool) -> Result<u8, Failure> {
         output::line(&table(&devices, Timestamp::now()).render(output::width()))?;
     }
     Ok(exit::OK)
+}
+
+/// Lists what a device that may revoke others is told of them.
+async fn summarise(client: &Client, json: bool) -> Result<u8, Failure> {
+    let devices: Vec<DeviceSummary> = client.get("/devices").await?;
+    if json {
+        output::json(&devices)?;
+        return Ok(exit::OK);
+    }
+    let (mut table, now) = (Table::new(&["LABEL", "ID", "SEEN"]), Timestamp::now());
+    for device in &devices {
+        table.row([
+            &device.label,
+            &device.id.to_string(),
+            &seen(device.last_seen_at, now),
+        ]);
+    }
+    output::line(&table.render(output::width()))?;
+    Ok(exit::OK)
+}
+
+fn seen(last: Option<Timestamp>, now: Timestamp) -> String {
+    last.map_or_else(|| "never".to_owned(), |seen| duration::since(seen, now))
 }
 
 fn table(devices: &[DeviceRecord], now: Timestamp) -> Table {
@@ -58,9 +88,7 @@ fn table(devices: &[DeviceRecord], now: Timestamp) -> Table {
             &device.id.to_string(),
             &role,
             &device.connections.to_string(),
-            &device
-                .last_seen_at
-                .map_or_else(|| "never".to_owned(), |seen| duration::since(seen, now)),
+            &seen(device.last_seen_at, now),
             &device.expires_at.map_or_else(
                 || "never".to_owned(),
                 |end| format!("in {}", duration::until(end, now)),

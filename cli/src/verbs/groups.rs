@@ -28,7 +28,7 @@ pub(crate) fn grouped(command: Command) -> Command {
 }
 
 /// Each verb that is not hidden stands in one of them.
-const GROUPS: [(&str, &[&str]); 5] = [
+const GROUPS: [(&str, &[&str]); 6] = [
     ("Start and follow", &["run", "new", "ls", "attach", "view"]),
     (
         "Steer and look from scripts",
@@ -36,6 +36,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ),
     ("Keep in order", &["note", "rename", "stop", "rm", "restore"]),
     ("Devices", &["pair", "approve", "reject", "devices", "revoke"]),
+    ("Daemons elsewhere", &["remote", "whoami"]),
     ("The daemon", &["up", "status", "restart", "shutdown", "config"]),
 ];
 const INFALLIBLE: &str = "writing to a String cannot fail";

@@ -3,7 +3,7 @@
 use protocol::sessions::Keys;
 
 use super::after;
-use crate::{client::Client, exit, failure::Failure, names};
+use crate::{exit, failure::Failure, names, target::Target};
 
 /// Arguments of `keys`.
 #[derive(Debug, clap::Args)]
@@ -25,8 +25,8 @@ pub(crate) struct Args {
 }
 
 /// Presses them.
-pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
-    let client = Client::of_environment()?;
+pub(crate) async fn run(args: &Args, target: &Target) -> Result<u8, Failure> {
+    let client = target.client()?;
     let session = names::find(&client, &args.name).await?;
     let keys = Keys {
         keys: args.keys.clone(),

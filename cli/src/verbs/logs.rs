@@ -16,6 +16,7 @@ use crate::{
     failure::Failure,
     names, output,
     patience::Patience,
+    target::Target,
 };
 
 /// Arguments of `logs`.
@@ -46,8 +47,8 @@ pub(crate) struct Args {
 }
 
 /// Prints it.
-pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
-    let client = Client::of_environment()?;
+pub(crate) async fn run(args: &Args, target: &Target) -> Result<u8, Failure> {
+    let client = target.client()?;
     let session = names::find(&client, &args.name).await?;
     let begin = match args.lines {
         Some(lines) => Some(last_lines::begin(&client, &session, lines).await?),

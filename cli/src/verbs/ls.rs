@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use protocol::sessions::Session;
 
 pub(super) use self::rows::state;
-use crate::{client::Client, exit, failure::Failure, output};
+use crate::{client::Client, exit, failure::Failure, output, target::Target};
 
 /// Arguments of `ls`.
 #[derive(Debug, clap::Args)]
@@ -40,8 +40,8 @@ pub(crate) struct Args {
 }
 
 /// Lists them, those that want something first.
-pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
-    let client = Client::of_environment()?;
+pub(crate) async fn run(args: &Args, target: &Target) -> Result<u8, Failure> {
+    let client = target.client()?;
     if args.watch {
         return match (args.json, std::io::stdout().is_terminal()) {
             (true, _) => events::print(client).await,
@@ -57,12 +57,8 @@ pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
         return print(args.json, deleted, "no deleted sessions", rows::deleted);
     }
     let sessions: Vec<Session> = client.get("/sessions").await?;
-    print(
-        args.json,
-        sessions,
-        "no sessions; `transom run CMD` starts one",
-        rows::table,
-    )
+    let none = format!("no sessions; `transom run{} CMD` starts one", client.flag());
+    print(args.json, sessions, &none, rows::table)
 }
 
 fn print(

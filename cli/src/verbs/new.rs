@@ -1,7 +1,7 @@
 //! `transom new`: a new session, not followed.
 
 use super::run::ProgramArgs;
-use crate::{escape::escape, exit, failure::Failure, output, start::StartArgs};
+use crate::{escape::escape, exit, failure::Failure, output, start::StartArgs, target::Target};
 
 /// Arguments of `new`.
 #[derive(Debug, clap::Args)]
@@ -16,8 +16,8 @@ pub(crate) struct Args {
 }
 
 /// Makes the session, and prints its name.
-pub(crate) async fn run(args: Args) -> Result<u8, Failure> {
-    let client = args.start.client().await?;
+pub(crate) async fn run(args: Args, target: &Target) -> Result<u8, Failure> {
+    let client = args.start.client(target).await?;
     let session = args.program.create(&client).await?;
     if args.json {
         output::json(&session)?;

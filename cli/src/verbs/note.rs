@@ -4,7 +4,7 @@ use std::env;
 
 use protocol::sessions::{NewNote, Session};
 
-use crate::{client::Client, duration, exit, failure::Failure, names, output};
+use crate::{client::Client, duration, exit, failure::Failure, names, output, target::Target};
 
 /// Arguments of `note`.
 #[derive(Debug, clap::Args)]
@@ -29,11 +29,11 @@ pub(crate) struct Args {
 }
 
 /// Leaves the note.
-pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
-    let client = Client::of_environment()?;
+pub(crate) async fn run(args: &Args, target: &Target) -> Result<u8, Failure> {
+    let client = target.client()?;
     let (id, text) = match &args.words[..] {
         [name, text] => (names::find(&client, name).await?.id, text),
-        words => (own()?, words.last().expect("clap requires a word")),
+        words => (own(&client)?, words.last().expect("clap requires a word")),
     };
     let note = NewNote {
         text: text.clone(),
@@ -47,11 +47,13 @@ pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
 }
 
 /// The session that this runs in.
-fn own() -> Result<String, Failure> {
-    let session = env::var("TRANSOM_SESSION").ok().filter(|id| !id.is_empty());
+fn own(client: &Client) -> Result<String, Failure> {
+    let session = env::var("TRANSOM_SESSION")
+        .ok()
+        .filter(|id| !id.is_empty() && client.remote().is_none());
     session.ok_or_else(|| {
         Failure::usage(
-            "a note needs a session, and this runs in none",
+            "a note needs a session, and this runs in none of that daemon's",
             "name one: `transom note NAME TEXT`",
         )
     })

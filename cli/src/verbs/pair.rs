@@ -16,7 +16,7 @@ use tokio::{
 
 use self::{answers::Answers, screen::Screen};
 use super::approve::Terms;
-use crate::{client::Client, exit, failure::Failure, output, start::StartArgs};
+use crate::{client::Client, exit, failure::Failure, output, start::StartArgs, target::Target};
 
 /// Arguments of `pair`.
 #[derive(Debug, clap::Args)]
@@ -42,7 +42,7 @@ pub(crate) struct Args {
 
 /// Offers until a device is paired or turned away.
 pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
-    let client = args.start.client().await?;
+    let client = args.start.client(&Target::Here).await?;
     let mut pairing = Pairing {
         client,
         args,

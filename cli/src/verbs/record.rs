@@ -9,13 +9,7 @@ use std::{
 
 use serde::Serialize;
 
-use crate::{
-    client::{Client, Streamed},
-    escape::escape,
-    exit,
-    failure::Failure,
-    names, output,
-};
+use crate::{client::Streamed, escape::escape, exit, failure::Failure, names, output, target};
 
 /// Arguments of `record`.
 #[derive(Debug, clap::Args)]
@@ -46,14 +40,14 @@ struct Recorded<'a> {
 }
 
 /// Writes it.
-pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
+pub(crate) async fn run(args: &Args, daemon: &target::Target) -> Result<u8, Failure> {
     if args.file.is_none() && io::stdout().is_terminal() {
         return Err(Failure::usage(
             "a recording is not for reading, and standard output is this terminal",
             format!("name a file: `transom record {0} {0}.cast`", escape(&args.name)),
         ));
     }
-    let client = Client::of_environment()?;
+    let client = daemon.client()?;
     let session = names::find(&client, &args.name).await?;
     let target = args
         .file

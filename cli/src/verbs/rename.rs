@@ -2,7 +2,7 @@
 
 use protocol::sessions::{Session, SessionChanges};
 
-use crate::{client::Client, exit, failure::Failure, names, output};
+use crate::{exit, failure::Failure, names, output, target::Target};
 
 /// Arguments of `rename`.
 #[derive(Debug, clap::Args)]
@@ -17,8 +17,8 @@ pub(crate) struct Args {
 }
 
 /// Renames it.
-pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
-    let client = Client::of_environment()?;
+pub(crate) async fn run(args: &Args, target: &Target) -> Result<u8, Failure> {
+    let client = target.client()?;
     let session = names::find(&client, &args.name).await?;
     let changes = SessionChanges {
         name: Some(args.new.clone()),

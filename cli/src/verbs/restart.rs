@@ -10,7 +10,7 @@ use protocol::{
 use tokio::time::{Instant, sleep, timeout};
 
 use self::hung::Hung;
-use crate::{client::Client, escape::escape, exit, failure::Failure, output, start};
+use crate::{client, client::Client, escape::escape, exit, failure::Failure, output, start};
 
 mod hung;
 
@@ -33,13 +33,14 @@ pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
     if args.force {
         hung::refuse_inside_a_session()?;
     }
-    let client = Client::of_environment()?;
+    let socket = client::socket()?;
+    let client = Client::at(&socket)?;
     let asked = ask(&client).await;
     let forced = asked.is_err();
     match asked {
         Ok(()) => {}
         Err(failure) if args.force && failure.is_timed_out() => {
-            let hung = Hung::behind(client.socket()).await?;
+            let hung = Hung::behind(&socket).await?;
             let arguments = hung.arguments()?;
             hung.kill().await?;
             start::again(&client, arguments).await?;

@@ -4,7 +4,7 @@ use protocol::sessions::Session;
 use serde_json::json;
 
 use super::ls;
-use crate::{client::Client, escape::escape, exit, failure::Failure, names, output};
+use crate::{escape::escape, exit, failure::Failure, names, output, target::Target};
 
 /// Arguments of `restore`.
 #[derive(Debug, clap::Args)]
@@ -20,8 +20,8 @@ pub(crate) struct Args {
 }
 
 /// Restores them, once each word is known to mean one.
-pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
-    let client = Client::of_environment()?;
+pub(crate) async fn run(args: &Args, target: &Target) -> Result<u8, Failure> {
+    let client = target.client()?;
     let deleted = ls::deleted(&client).await?;
     let meant = names::sessions(&deleted, &args.names)?;
     let mut restored = Vec::with_capacity(meant.len());

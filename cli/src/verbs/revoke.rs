@@ -2,9 +2,10 @@
 
 use std::io::{BufRead, IsTerminal, Write};
 
-use protocol::access::{DeviceRecord, Revoked};
+use pairing::DeviceId;
+use protocol::access::{DeviceRecord, DeviceSummary, Revoked};
 
-use crate::{client::Client, escape::escape, exit, failure::Failure, names, output};
+use crate::{client::Client, escape::escape, exit, failure::Failure, names, output, target::Target};
 
 /// Arguments of `revoke`.
 #[derive(Debug, clap::Args)]
@@ -23,14 +24,52 @@ pub(crate) struct Args {
     pub(super) json: bool,
 }
 
+/// A device that could be meant.
+struct Choice {
+    id: DeviceId,
+    label: String,
+    /// What else the person who decides should know.
+    about: String,
+}
+
+impl names::Device for Choice {
+    fn id(&self) -> DeviceId {
+        self.id
+    }
+
+    fn label(&self) -> &str {
+        &self.label
+    }
+}
+
+impl From<DeviceRecord> for Choice {
+    fn from(device: DeviceRecord) -> Self {
+        Self {
+            about: format!(", {}, {} live", device.role, device.connections),
+            id: device.id,
+            label: device.label,
+        }
+    }
+}
+
+impl From<DeviceSummary> for Choice {
+    fn from(device: DeviceSummary) -> Self {
+        Self {
+            about: String::new(),
+            id: device.id,
+            label: device.label,
+        }
+    }
+}
+
 /// Revokes the devices, once each word is known to mean one and the person has agreed.
-pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
+pub(crate) async fn run(args: &Args, target: &Target) -> Result<u8, Failure> {
     if !args.yes && !std::io::stdin().is_terminal() {
         let hint = "say --yes to revoke without being asked";
         return Err(Failure::usage("nobody is here to confirm the revocation", hint));
     }
-    let client = Client::of_environment()?;
-    let devices: Vec<DeviceRecord> = client.get("/devices").await?;
+    let client = target.client()?;
+    let devices = choices(&client).await?;
     let meant = args
         .devices
         .iter()
@@ -58,16 +97,25 @@ pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
     Ok(exit::OK)
 }
 
-fn confirmed(devices: &[&DeviceRecord]) -> Result<bool, Failure> {
+/// The devices: the owner is told all of each, a device that may revoke others their names.
+async fn choices(client: &Client) -> Result<Vec<Choice>, Failure> {
+    if client.remote().is_some() {
+        let devices: Vec<DeviceSummary> = client.get("/devices").await?;
+        return Ok(devices.into_iter().map(Choice::from).collect());
+    }
+    let devices: Vec<DeviceRecord> = client.get("/devices").await?;
+    Ok(devices.into_iter().map(Choice::from).collect())
+}
+
+fn confirmed(devices: &[&Choice]) -> Result<bool, Failure> {
     let mut stderr = anstream::stderr();
     for device in devices {
         writeln!(
             stderr,
-            "{} ({}), {}, {} live",
+            "{} ({}){}",
             escape(&device.label),
             device.id,
-            device.role,
-            device.connections
+            device.about
         )?;
     }
     write!(
@@ -90,7 +138,7 @@ pub(super) fn is_yes(answer: &str) -> bool {
     matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
 }
 
-fn described(device: &DeviceRecord, revoked: &Revoked) -> String {
+fn described(device: &Choice, revoked: &Revoked) -> String {
     let connections = if revoked.closed == 1 {
         "connection"
     } else {

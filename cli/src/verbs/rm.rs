@@ -4,12 +4,7 @@ use jiff::Timestamp;
 use protocol::sessions::{RemoveQuery, Session};
 
 use crate::{
-    client::{Client, with_query},
-    duration,
-    escape::escape,
-    exit,
-    failure::Failure,
-    names, output,
+    client::with_query, duration, escape::escape, exit, failure::Failure, names, output, target::Target,
 };
 
 /// Arguments of `rm`.
@@ -30,8 +25,8 @@ pub(crate) struct Args {
 }
 
 /// Deletes them all at the same time, once each word is known to mean one.
-pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
-    let client = Client::of_environment()?;
+pub(crate) async fn run(args: &Args, target: &Target) -> Result<u8, Failure> {
+    let client = target.client()?;
     let list = if args.purge {
         "/sessions?deleted=true"
     } else {
@@ -53,18 +48,18 @@ pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
         output::json(&removed)?;
     } else {
         for session in &removed {
-            output::sentence(&said(session, args.purge))?;
+            output::sentence(&said(session, args.purge, &client.flag()))?;
         }
     }
     Ok(exit::OK)
 }
 
-fn said(session: &Session, purge: bool) -> String {
+fn said(session: &Session, purge: bool, flag: &str) -> String {
     let name = escape(&session.name);
     match session.purge_at {
         Some(end) if !purge => {
             let left = duration::until(end, Timestamp::now());
-            format!("{name} is deleted; `transom restore {name}` brings it back within the next {left}")
+            format!("{name} is deleted; `transom restore{flag} {name}` brings it back within the next {left}")
         }
         _ => format!("{name} is deleted for good"),
     }

@@ -16,6 +16,7 @@ use crate::{
     failure::Failure,
     output,
     start::StartArgs,
+    target::Target,
 };
 
 /// Arguments of `run`.
@@ -26,7 +27,9 @@ In a terminal: shows the session there; Ctrl-\\ then d detaches, and the program
 Elsewhere: writes the program's output, every byte of it and nothing else, and sends standard input if \
 that is a pipe or a file; its end is the end of the program's input (Ctrl-D), not of the session.
 
-Ends with the program's exit code, or 128 and the number of the signal that ended it.")]
+Ends with the program's exit code, or 128 and the number of the signal that ended it.
+
+With --on it runs there: in the home folder and with the environment of a login there, not with those of here.")]
 pub(crate) struct Args {
     #[command(flatten)]
     program: ProgramArgs,
@@ -40,6 +43,9 @@ pub(super) struct ProgramArgs {
     /// A name for the session; without it, one is made from the command
     #[arg(long)]
     name: Option<String>,
+    /// The folder to run it in; without it, the current one, or with --on the home folder there
+    #[arg(long, value_name = "FOLDER")]
+    cwd: Option<String>,
     /// Let its programs do what you may: they pair and revoke devices, and reach every session
     #[arg(long)]
     trusted: bool,
@@ -54,14 +60,22 @@ pub(super) struct ProgramArgs {
 }
 
 impl ProgramArgs {
-    /// Makes the session with the caller's environment and directory, in the terminal's size if there is one.
+    /// Makes the session, in the terminal's size if there is one: on this machine with the caller's environment and directory,
+    /// on another with those that a login has there.
     pub(super) async fn create(self, client: &Client) -> Result<Session, Failure> {
         let mut words = self.command.into_iter();
+        let (cwd, env) = match client.remote() {
+            None => (
+                Some(directory(self.cwd.as_deref())?),
+                Some(environment(env::vars_os())),
+            ),
+            Some(_) => (self.cwd, None),
+        };
         let session = NewSession {
             command: words.next().expect("clap requires a command"),
             args: words.collect(),
-            cwd: Some(directory()?),
-            env: Some(environment(env::vars_os())),
+            cwd,
+            env,
             name: self.name,
             size: output::size().map(|(columns, rows)| Size { columns, rows }),
             labels: BTreeMap::new(),
@@ -72,12 +86,12 @@ impl ProgramArgs {
 }
 
 /// Runs it.
-pub(crate) async fn run(args: Args) -> Result<u8, Failure> {
+pub(crate) async fn run(args: Args, target: &Target) -> Result<u8, Failure> {
     let is_interactive = attach::is_interactive();
     if is_interactive {
         attach::refuse_unless_possible()?;
     }
-    let client = args.start.client().await?;
+    let client = args.start.client(target).await?;
     let session = args.program.create(&client).await?;
     let end = if is_interactive {
         attach::interactive(&client, &session.id, Mode::Write, Begin::Output).await?
@@ -91,17 +105,21 @@ pub(crate) async fn run(args: Args) -> Result<u8, Failure> {
             }
             Ok(exit::of_program(&ended))
         }
-        left => Ok(super::attach::left(&session.name, Mode::Write, &left)),
+        left => Ok(super::attach::left(&client, &session.name, Mode::Write, &left)),
     }
 }
 
-fn directory() -> Result<String, Failure> {
+fn directory(wanted: Option<&str>) -> Result<String, Failure> {
+    if let Some(wanted) = wanted.filter(|wanted| wanted.starts_with('/')) {
+        return Ok(wanted.to_owned());
+    }
     let directory = env::current_dir().map_err(|error| {
         Failure::usage(
             format!("the working directory cannot be used: {error}"),
             "change to one that exists",
         )
     })?;
+    let directory = wanted.map_or(directory.clone(), |wanted| directory.join(wanted));
     directory.into_os_string().into_string().map_err(|_| {
         Failure::usage(
             "the working directory's name is not UTF-8",

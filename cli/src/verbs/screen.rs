@@ -4,13 +4,7 @@ use std::io::{IsTerminal, Write};
 
 use protocol::sessions::{ScreenFormat, ScreenQuery};
 
-use crate::{
-    client::{Client, with_query},
-    exit,
-    failure::Failure,
-    names,
-    tame::Tame,
-};
+use crate::{client::with_query, exit, failure::Failure, names, tame::Tame, target::Target};
 
 /// Arguments of `screen`.
 #[derive(Debug, clap::Args)]
@@ -36,8 +30,8 @@ pub(crate) struct Args {
 }
 
 /// Asks and prints.
-pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
-    let client = Client::of_environment()?;
+pub(crate) async fn run(args: &Args, target: &Target) -> Result<u8, Failure> {
+    let client = target.client()?;
     let session = names::find(&client, &args.name).await?;
     let query = ScreenQuery {
         format: if args.json {

@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Read};
 use protocol::{Bytes64, sessions::Input};
 
 use super::after;
-use crate::{client::Client, exit, failure::Failure, names};
+use crate::{exit, failure::Failure, names, target::Target};
 
 /// Arguments of `send`.
 #[derive(Debug, clap::Args)]
@@ -30,13 +30,13 @@ pub(crate) struct Args {
 }
 
 /// Types it.
-pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
+pub(crate) async fn run(args: &Args, target: &Target) -> Result<u8, Failure> {
     let text = match args.text.as_deref() {
         Some("-") => read()?,
         Some(text) => text.as_bytes().to_vec(),
         None => Vec::new(),
     };
-    let client = Client::of_environment()?;
+    let client = target.client()?;
     let session = names::find(&client, &args.name).await?;
     for input in pieces(text, args.enter) {
         client

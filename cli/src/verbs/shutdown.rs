@@ -1,6 +1,6 @@
 //! `transom shutdown`: end the daemon, and wait until it has.
 
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 use protocol::access::{Shutdown, ShuttingDown, Status};
 use rustix::{
@@ -13,7 +13,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::{client::Client, escape::escape, exit, failure::Failure, output};
+use crate::{client, client::Client, escape::escape, exit, failure::Failure, output};
 
 /// Arguments of `shutdown`.
 #[derive(Debug, clap::Args)]
@@ -28,7 +28,8 @@ pub(crate) struct Args {
 
 /// Asks it to end, and returns when its process has.
 pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
-    let client = Client::of_environment()?;
+    let socket = client::socket()?;
+    let client = Client::at(&socket)?;
     let status: Status = client.get("/status").await?;
     let process = watch(status.pid);
     let ending: ShuttingDown = client
@@ -39,7 +40,7 @@ pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
             },
         )
         .await?;
-    timeout(PATIENCE, ended(&client, process)).await.map_err(|_| {
+    timeout(PATIENCE, ended(&socket, process)).await.map_err(|_| {
         Failure::timed_out(format!(
             "the daemon, process {}, agreed to end and has not yet",
             ending.pid
@@ -67,8 +68,8 @@ fn watch(pid: u32) -> Option<OwnedFd> {
 
 /// Waits for the process's end where it can be seen (the socket may be of another process namespace), and until
 /// nobody listens any more.
-async fn ended(client: &Client, process: Option<OwnedFd>) {
-    while process.as_ref().is_some_and(runs) || UnixStream::connect(client.socket()).await.is_ok() {
+async fn ended(socket: &Path, process: Option<OwnedFd>) {
+    while process.as_ref().is_some_and(runs) || UnixStream::connect(socket).await.is_ok() {
         sleep(LOOK).await;
     }
 }

@@ -4,7 +4,7 @@ use protocol::sessions::{Session, Stopped};
 use serde_json::json;
 
 use super::ls::state;
-use crate::{client::Client, escape::escape, exit, failure::Failure, names, output};
+use crate::{escape::escape, exit, failure::Failure, names, output, target::Target};
 
 /// Arguments of `stop`.
 #[derive(Debug, clap::Args)]
@@ -18,8 +18,8 @@ pub(crate) struct Args {
 }
 
 /// Stops them all at the same time, once each word is known to mean one.
-pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
-    let client = Client::of_environment()?;
+pub(crate) async fn run(args: &Args, target: &Target) -> Result<u8, Failure> {
+    let client = target.client()?;
     let sessions: Vec<Session> = client.get("/sessions").await?;
     let meant = names::sessions(&sessions, &args.names)?;
     let stops = meant.iter().map(|session| async {

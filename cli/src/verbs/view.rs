@@ -2,7 +2,7 @@
 
 use protocol::attach::Mode;
 
-use crate::failure::Failure;
+use crate::{failure::Failure, target::Target};
 
 /// Arguments of `view`.
 #[derive(Debug, clap::Args)]
@@ -15,6 +15,6 @@ pub(crate) struct Args {
 }
 
 /// Attaches to view.
-pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
-    super::attach::follow(&args.name, Mode::View).await
+pub(crate) async fn run(args: &Args, target: &Target) -> Result<u8, Failure> {
+    super::attach::follow(target, &args.name, Mode::View).await
 }

@@ -17,6 +17,7 @@ use crate::{
     failure::Failure,
     names, output,
     patience::Patience,
+    target::Target,
 };
 
 /// Arguments of `wait`.
@@ -52,12 +53,12 @@ pub(crate) struct Args {
 }
 
 /// Waits.
-pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
+pub(crate) async fn run(args: &Args, target: &Target) -> Result<u8, Failure> {
     if args.idle.is_some_and(|idle| idle >= LONGEST) {
         let hint = "wait in a loop that looks at `last_output_at` of `transom ls --json`";
         return Err(Failure::usage("--idle must be less than an hour", hint));
     }
-    let client = Client::of_environment()?;
+    let client = target.client()?;
     let deadline = args
         .timeout
         .and_then(|timeout| Instant::now().checked_add(timeout));

@@ -26,8 +26,13 @@ pub(super) fn variable(key: &str) -> String {
 }
 
 /// Variables of ours that are no keys.
-pub(super) const OTHER_VARIABLES: &[&str] =
-    &["TRANSOM_DIR", "TRANSOM_SESSION", "TRANSOM_SOCKET", "TRANSOM_LOG"];
+pub(super) const OTHER_VARIABLES: &[&str] = &[
+    "TRANSOM_DIR",
+    "TRANSOM_SESSION",
+    "TRANSOM_SOCKET",
+    "TRANSOM_LOG",
+    "TRANSOM_REMOTE",
+];
 
 /// The candidate that takes the fewest edits to become `word`.
 pub(crate) fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> &'a str {

@@ -18,7 +18,7 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-use crate::failure::Failure;
+use crate::{failure::Failure, place::Place};
 
 /// The process that listens on a socket.
 #[derive(Debug)]
@@ -34,18 +34,19 @@ impl Hung {
     /// Where nobody does, or it cannot be seen from here.
     pub(super) async fn behind(socket: &Path) -> Result<Self, Failure> {
         let connected = timeout(PATIENCE, UnixStream::connect(socket)).await;
+        let place = Place::from(socket);
         let stream = connected
-            .map_err(|_| Failure::no_answer(socket))?
-            .map_err(|error| Failure::connecting(socket, &error))?;
+            .map_err(|_| Failure::no_answer(&place))?
+            .map_err(|error| Failure::connecting(&place, &error))?;
         let peer = stream.peer_cred()?;
         let pid = peer.pid().filter(|pid| *pid > 0).ok_or_else(unseen)?;
         let process = pidfd_open(Pid::from_raw(pid).ok_or_else(unseen)?, PidfdFlags::empty());
-        let process = process.map_err(|errno| Failure::connecting(socket, &std::io::Error::from(errno)))?;
+        let process = process.map_err(|errno| Failure::connecting(&place, &std::io::Error::from(errno)))?;
         // As long as it listens the connection is not reset: so the number was its own when the descriptor was taken.
         let mut connection = [PollFd::new(&stream, PollFlags::empty())];
         poll(&mut connection, Some(&Timespec::default())).map_err(std::io::Error::from)?;
         if !connection[0].revents().is_empty() {
-            return Err(Failure::unreachable(socket));
+            return Err(Failure::unreachable(&place));
         }
         Ok(Self { process, pid })
     }

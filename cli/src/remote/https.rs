@@ -1,0 +1,165 @@
+//! HTTPS with one pinned key: requests and WebSockets, without any credential.
+
+use std::{io, sync::Arc, time::Duration};
+
+use certs::{IDENTITY_SERVER_NAME, SpkiPin};
+use reqwest::{
+    Method, RequestBuilder,
+    dns::{Addrs, Name, Resolve, Resolving},
+    header,
+    redirect::Policy,
+};
+use rustls::{ClientConfig, pki_types::ServerName};
+use tokio::{
+    net::{TcpStream, lookup_host},
+    time::timeout,
+};
+use tokio_rustls::{TlsConnector, client::TlsStream};
+use tokio_tungstenite::tungstenite::handshake::client::Request;
+
+use super::Address;
+use crate::{
+    failure::Failure,
+    place::Place,
+    way::{self, WebSocket},
+};
+
+/// A client of whoever holds the pin's key at an address. It always asks for the identity's name, so it is answered with the
+/// identity's certificate, whatever else is served there.
+#[derive(Clone, Debug)]
+pub(crate) struct Https {
+    place: Place,
+    address: Address,
+    pin: SpkiPin,
+    http: reqwest::Client,
+}
+
+impl Https {
+    /// A client; nothing is connected yet.
+    pub(crate) fn to(name: &str, address: &Address, pin: SpkiPin) -> Result<Self, Failure> {
+        way::install_crypto();
+        let http = reqwest::Client::builder()
+            .tls_backend_preconfigured(http1(certs::client_config(pin)))
+            .dns_resolver(Arc::new(Everywhere(address.clone())))
+            .no_proxy()
+            .redirect(Policy::none())
+            .http1_only()
+            .connect_timeout(CONNECT)
+            .pool_idle_timeout(IDLE)
+            .build()
+            .map_err(|error| way::no_client(&error))?;
+        Ok(Self {
+            place: Place::Remote {
+                name: name.to_owned(),
+                address: address.to_string(),
+            },
+            address: address.clone(),
+            pin,
+            http,
+        })
+    }
+
+    /// Where it leads, for errors.
+    pub(crate) fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// The key that must be there.
+    pub(crate) fn pin(&self) -> SpkiPin {
+        self.pin
+    }
+
+    /// A request of the API, not yet sent.
+    pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        let url = format!(
+            "https://{IDENTITY_SERVER_NAME}:{}{}{path}",
+            self.address.port,
+            protocol::API
+        );
+        // TLS asks for the identity, HTTP for the host by which the daemon knows itself.
+        self.http
+            .request(method, url)
+            .header(header::HOST, self.address.to_string())
+    }
+
+    /// Opens a WebSocket of the API as the bearer of a token.
+    ///
+    /// # Errors
+    /// What kept the connection from being made, or the daemon's refusal.
+    pub(crate) async fn upgrade(&self, path: &str, bearer: &str) -> Result<WebSocket, Failure> {
+        let stream = connect(&self.address, certs::client_config(self.pin))
+            .await
+            .map_err(|error| Failure::connecting(&self.place, &error))?;
+        let request = Request::builder()
+            .uri(format!("wss://{}{}{path}", self.address, protocol::API))
+            .header("host", self.address.to_string())
+            .header("authorization", format!("Bearer {bearer}"));
+        way::upgrade(Box::new(stream), request, &self.place).await
+    }
+}
+
+/// The pin that is shown at an address; whoever shows it is told nothing.
+///
+/// # Errors
+/// What kept it from being seen.
+pub(crate) async fn first_sight(address: &Address) -> Result<SpkiPin, Failure> {
+    way::install_crypto();
+    let text = address.to_string();
+    let place = Place::Remote {
+        name: text.clone(),
+        address: text,
+    };
+    let stream = connect(address, certs::dangerous_first_use_config())
+        .await
+        .map_err(|error| Failure::connecting(&place, &error))?;
+    certs::seen_pin(stream.get_ref().1)
+        .map_err(|_| Failure::connecting(&place, &io::Error::from(io::ErrorKind::InvalidData)))
+}
+
+async fn connect(address: &Address, config: ClientConfig) -> io::Result<TlsStream<TcpStream>> {
+    let late = |_| io::Error::from(io::ErrorKind::TimedOut);
+    let stream = timeout(CONNECT, TcpStream::connect((address.host.as_str(), address.port)))
+        .await
+        .map_err(late)?
+        .map_err(absent)?;
+    // A key press must not wait for the next.
+    stream.set_nodelay(true)?;
+    let name = ServerName::try_from(IDENTITY_SERVER_NAME).expect("a constant name parses");
+    let connector = TlsConnector::from(Arc::new(http1(config)));
+    timeout(CONNECT, connector.connect(name, stream))
+        .await
+        .map_err(late)?
+}
+
+/// WebSockets are HTTP/1.1, and a command asks little else.
+fn http1(mut config: ClientConfig) -> ClientConfig {
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config
+}
+
+/// Takes the identity's name to the daemon's own address.
+struct Everywhere(Address);
+
+impl Resolve for Everywhere {
+    fn resolve(&self, _identity: Name) -> Resolving {
+        let Address { host, port } = self.0.clone();
+        Box::pin(async move {
+            let found: Vec<_> = lookup_host((host, port)).await.map_err(absent)?.collect();
+            Ok(Box::new(found.into_iter()) as Addrs)
+        })
+    }
+}
+
+/// A name that no resolver knows has no kind of its own.
+fn absent(error: io::Error) -> io::Error {
+    match error.raw_os_error() {
+        Some(_) => error,
+        None => io::Error::new(io::ErrorKind::NotFound, error),
+    }
+}
+
+/// How long a connection may take to be made, and its handshake.
+const CONNECT: Duration = Duration::from_secs(8);
+/// How long a connection is kept for the next request: far shorter than the daemon keeps one that says nothing, so that none
+/// is used at the moment in which it is closed.
+const IDLE: Duration = Duration::from_secs(2);

@@ -1,0 +1,129 @@
+//! The way to a remote daemon, as a device of it.
+
+use reqwest::{Method, RequestBuilder, Response, StatusCode};
+use serde_json::json;
+use tokio::sync::OnceCell;
+
+use super::{Https, Record, Store, access::Access, key::DeviceKey};
+use crate::{client::refused, failure::Failure, place::Place, way, way::WebSocket};
+
+/// HTTPS with the remote's own key, with the credentials that this machine has there.
+#[derive(Debug)]
+pub(crate) struct RemoteWay {
+    name: String,
+    https: Https,
+    access: Access,
+    record: Record,
+    store: Store,
+    /// Set once the daemon is known to have this machine as a device.
+    committed: OnceCell<()>,
+}
+
+impl RemoteWay {
+    /// The way to the remote of this name; nothing is connected yet.
+    pub(crate) fn to(store: Store, name: &str) -> Result<Self, Failure> {
+        let record = store.get(name)?;
+        let key = DeviceKey::read(&record.key).ok_or_else(|| {
+            Failure::failed(
+                "damaged_remote",
+                format!("the key of the remote `{name}` cannot be read"),
+                format!("`transom remote rm --forget {name}`, then add it again"),
+            )
+        })?;
+        let https = Https::to(name, &record.address, record.pin)?;
+        Ok(Self {
+            name: name.to_owned(),
+            access: Access::new(https.clone(), record.device_id, record.token.clone(), key),
+            https,
+            record,
+            store,
+            committed: OnceCell::new(),
+        })
+    }
+
+    /// Where it leads, for errors.
+    pub(crate) fn place(&self) -> &Place {
+        self.https.place()
+    }
+
+    /// A request of the API, not yet sent.
+    pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.https.request(method, path)
+    }
+
+    /// Sends a request with what this machine can show, proving its key where that is asked for.
+    ///
+    /// # Errors
+    /// Why there is no answer, or the daemon's refusal.
+    pub(crate) async fn send(&self, request: RequestBuilder) -> Result<Response, Failure> {
+        self.committed.get_or_try_init(|| self.commit()).await?;
+        let again = request.try_clone();
+        let shown = self.access.shown().await?;
+        let response = self.ask(request, shown.bearer.expose()).await?;
+        if response.status() != StatusCode::UNAUTHORIZED {
+            return way::done(response, self.place()).await;
+        }
+        let body = response.bytes().await;
+        let body = body.map_err(|error| way::broken(self.place(), &error))?;
+        let refusal = refused(StatusCode::UNAUTHORIZED, &body);
+        // An access token ends before its device does: only what is said of the device itself is the last word.
+        if shown.is_device_token && refusal.is_final_rejection() {
+            return Err(refusal);
+        }
+        match (self.access.after_refusal(&shown, &body).await?, again) {
+            (Some(shown), Some(again)) => {
+                let response = self.ask(again, shown.bearer.expose()).await?;
+                way::done(response, self.place()).await
+            }
+            _ => Err(refusal),
+        }
+    }
+
+    /// Opens a WebSocket of the API.
+    ///
+    /// # Errors
+    /// What kept the connection from being made, or the daemon's refusal.
+    pub(crate) async fn upgrade(&self, path: &str) -> Result<WebSocket, Failure> {
+        let shown = self.access.shown().await?;
+        match self.https.upgrade(path, shown.bearer.expose()).await {
+            Err(failure) if failure.is_rejection() => {}
+            other => return other,
+        }
+        // What comes with a refused upgrade may be cut short: whoami says for certain whether this device is one no more, and
+        // proves its key where that is all that was missing.
+        self.send(self.request(Method::GET, "/whoami")).await?;
+        let shown = self.access.shown().await?;
+        self.https.upgrade(path, shown.bearer.expose()).await
+    }
+
+    async fn ask(&self, request: RequestBuilder, bearer: &str) -> Result<Response, Failure> {
+        let sent = request.bearer_auth(bearer).send().await;
+        sent.map_err(|error| way::broken(self.place(), &error))
+    }
+
+    /// Finishes a pairing that was cut off between the token and its commit.
+    async fn commit(&self) -> Result<(), Failure> {
+        let Some(id) = self.record.uncommitted else {
+            return Ok(());
+        };
+        let path = format!("/pairing/requests/{id}/commit");
+        let request = self.request(Method::POST, &path).json(&json!({}));
+        let response = self.ask(request, self.record.token.expose()).await?;
+        if let Err(failure) = way::done(response, self.place()).await {
+            return Err(if failure.is_about_the_link() {
+                failure
+            } else {
+                unfinished(&self.name)
+            });
+        }
+        self.store.update(&self.name, &self.record.committed())
+    }
+}
+
+fn unfinished(name: &str) -> Failure {
+    Failure::failed(
+        "pairing_unfinished",
+        format!("the pairing with `{name}` was cut off before its end, and its time is over"),
+        format!("`transom remote rm --forget {name}`, then add it again"),
+    )
+}

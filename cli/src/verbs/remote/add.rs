@@ -1,0 +1,237 @@
+//! `transom remote add`.
+
+use std::{
+    fs,
+    io::{BufRead, IsTerminal, Write},
+};
+
+use certs::SpkiPin;
+use pairing::Label;
+use protocol::Problem;
+
+use super::{super::revoke::is_yes, View};
+use crate::{
+    client::Client,
+    escape::escape,
+    exit,
+    failure::Failure,
+    output,
+    remote::{Address, Https, Link, Newcomer, Record, RemoteWay, Store, Verdict, first_sight},
+};
+
+/// Arguments of `remote add`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+With the link of `transom pair`, whose owner waits there: the link holds the daemon's pin. Without an argument, or with \
+-, the link is read from standard input, which keeps it out of the shell's history and the list of processes.
+
+With an address alone: this shows the pin of the key that is seen there, to be compared with `transom status` on that \
+machine, then six digits; the owner lets this machine in with `transom approve` and these digits.")]
+pub(super) struct Args {
+    /// An address (https://desk:7443, desk), or the link of an offer
+    #[arg(value_name = "ADDRESS|LINK")]
+    link: Option<String>,
+    /// What to call it here; without it, the first part of its host
+    #[arg(long)]
+    name: Option<String>,
+    /// What this machine would like to be called there; without it, its host name
+    #[arg(long)]
+    label: Option<String>,
+    /// The pin that must be there (sha256/…); then nothing is asked
+    #[arg(long)]
+    pin: Option<String>,
+    /// Trust the key that is seen there, without asking
+    #[arg(long, short, conflicts_with = "pin")]
+    yes: bool,
+}
+
+/// Pairs.
+pub(super) async fn run(args: &Args, json: bool) -> Result<u8, Failure> {
+    let link = link(args.link.as_deref())?;
+    let label = label(args.label.as_deref())?;
+    let store = Store::of_environment()?;
+    let name = args.name.clone().unwrap_or_else(|| link.address.short_name());
+    store.check_free(&name)?;
+    let (offer, pin) = match link.offer {
+        Some((offer, pin)) => {
+            agreed(args.pin.as_deref(), pin)?;
+            (Some(offer), pin)
+        }
+        None => (None, pin(args, &link.address).await?),
+    };
+    let has_offer = offer.is_some();
+    let https = Https::to(&name, &link.address, pin)?;
+    let newcomer = Newcomer::ask(https, &link.address, label.as_str(), offer).await?;
+    show(&newcomer, has_offer);
+    let nonce = match newcomer.wait().await? {
+        Verdict::Approved(nonce) => nonce,
+        Verdict::Denied => return Err(denied(&name)),
+        Verdict::Late => return Err(late(&name)),
+    };
+    let record = newcomer.exchange(&nonce, label.as_str()).await?;
+    // What is lost after the commit is lost for good; what is kept before it is finished at the next use.
+    store.insert(&name, &record)?;
+    newcomer.commit(&record).await?;
+    let record = settled(&store, &name, record.committed()).await?;
+    if json {
+        output::json(&View::of(&name, &record))?;
+    } else {
+        output::sentence(&format!(
+            "paired with {name} as \"{}\", {}; `transom ls --on {name}` lists its sessions",
+            escape(&record.label),
+            record.role
+        ))?;
+    }
+    Ok(exit::OK)
+}
+
+/// Keeps that the daemon has it, and what it calls this machine.
+async fn settled(store: &Store, name: &str, mut record: Record) -> Result<Record, Failure> {
+    store.update(name, &record)?;
+    let client = Client::of_remote(RemoteWay::to(store.clone(), name)?);
+    // It is paired, whether that can be asked now or not.
+    if let Ok(me) = client.who_am_i().await
+        && let (Some(label), Some(role)) = (me.label, me.role)
+    {
+        (record.label, record.role) = (label, role);
+        store.update(name, &record)?;
+    }
+    Ok(record)
+}
+
+/// The link of the command line, or of standard input.
+fn link(argument: Option<&str>) -> Result<Link, Failure> {
+    let text = match argument {
+        Some(text) if text != "-" => text.to_owned(),
+        asked => {
+            let is_terminal = std::io::stdin().is_terminal();
+            if asked.is_none() && !is_terminal {
+                let hint = "name an address, or say - to read a link from standard input";
+                return Err(Failure::usage("there is nothing to pair with", hint));
+            }
+            if is_terminal {
+                ask("The link of `transom pair`, or an address: ")?
+            } else {
+                read_line()?
+            }
+        }
+    };
+    text.trim().parse().map_err(|why: crate::remote::Malformed| {
+        Failure::usage(
+            why.0,
+            "give an address, as in https://desk:7443, or the whole link of `transom pair`",
+        )
+    })
+}
+
+fn label(wanted: Option<&str>) -> Result<Label, Failure> {
+    match wanted {
+        Some(text) => text.parse().map_err(|why: pairing::MalformedLabel| {
+            Failure::usage(why.to_string(), "choose another --label")
+        }),
+        None => {
+            let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+            let known = host.trim().parse();
+            Ok(known.unwrap_or_else(|_| "transom".parse().expect("a constant label parses")))
+        }
+    }
+}
+
+/// The pin that is agreed to where no offer says one: that of the command line, or that which is seen and confirmed.
+async fn pin(args: &Args, address: &Address) -> Result<SpkiPin, Failure> {
+    if let Some(pin) = &args.pin {
+        return parsed(pin);
+    }
+    let pin = first_sight(address).await?;
+    let seen = format!("{address} shows a key with the pin\n  {pin}");
+    if args.yes {
+        output::note(&seen);
+        return Ok(pin);
+    }
+    if !std::io::stdin().is_terminal() {
+        let hint = "compare it with `transom status` on that machine, then say --pin and the pin, or --yes to trust it unseen";
+        return Err(Failure::usage(
+            format!("{address} shows a key with the pin {pin}, and nobody is here to agree to it"),
+            hint,
+        ));
+    }
+    output::note(&seen);
+    output::note(
+        "On that machine `transom status` shows its pin. If another is there, somebody stands between.",
+    );
+    if is_yes(&ask("Is it the same? [y/N] ")?) {
+        return Ok(pin);
+    }
+    Err(Failure::failed(
+        "not_confirmed",
+        format!("nothing was said to {address}"),
+        "look at `transom status` on that machine, or pair by the link of `transom pair`, which holds the pin",
+    ))
+}
+
+/// Refuses an offer whose pin is not the one that was demanded.
+fn agreed(demanded: Option<&str>, offered: SpkiPin) -> Result<(), Failure> {
+    match demanded.map(parsed).transpose()? {
+        Some(pin) if pin != offered => Err(Failure::usage(
+            format!("the link is of a daemon with the pin {offered}, not of {pin}"),
+            "use one of both, and be sure of it",
+        )),
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn parsed(pin: &str) -> Result<SpkiPin, Failure> {
+    pin.parse().map_err(|_| {
+        Failure::usage(
+            "this is no pin",
+            "a pin is sha256/ and 43 characters, as `transom status` shows it",
+        )
+    })
+}
+
+/// Shows the digits, and what is to be done with them.
+fn show(newcomer: &Newcomer, has_offer: bool) {
+    let code = newcomer.code().grouped();
+    let minutes = newcomer.expires_in().as_secs().div_ceil(60);
+    let strong = output::STRONG;
+    output::note(&format!("the digits of this machine: {strong}{code}{strong:#}"));
+    output::note(&match has_offer {
+        true => format!(
+            "compare them with those that `transom pair` shows there, and answer y there (within {minutes} minutes)"
+        ),
+        false => {
+            format!("the owner lets it in there with `transom approve {code}` (within {minutes} minutes)")
+        }
+    });
+}
+
+fn denied(name: &str) -> Failure {
+    Failure::answered(Problem::new(
+        403,
+        "access_denied",
+        format!("the owner of {name} said no"),
+        "ask them; `transom remote add` asks again",
+    ))
+}
+
+fn late(name: &str) -> Failure {
+    Failure::answered(Problem::new(
+        504,
+        "expired_token",
+        format!("the owner of {name} did not decide in time"),
+        "ask again with `transom remote add`",
+    ))
+}
+
+fn ask(question: &str) -> Result<String, Failure> {
+    let mut stderr = anstream::stderr();
+    write!(stderr, "{question}")?;
+    stderr.flush()?;
+    read_line()
+}
+
+fn read_line() -> Result<String, Failure> {
+    let mut line = String::new();
+    std::io::stdin().lock().read_line(&mut line)?;
+    Ok(line)
+}
