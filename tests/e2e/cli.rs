@@ -4,6 +4,7 @@ mod exit_codes;
 mod in_a_terminal;
 mod pairing;
 mod pipes;
+mod remote;
 mod scripts;
 mod shell_init;
 mod verbs;

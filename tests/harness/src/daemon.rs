@@ -251,7 +251,7 @@ fn begin(folder: &Path, options: &DaemonOptions) -> Child {
 }
 
 /// The binary in an environment that has nothing of the caller's but PATH and locale.
-fn command(program: &Path, folder: &Path) -> Command {
+pub(crate) fn command(program: &Path, folder: &Path) -> Command {
     let mut command = Command::new(program);
     command
         .env_clear()

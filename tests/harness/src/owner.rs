@@ -6,7 +6,7 @@ use pairing::{DeviceId, RequestId, Role};
 use protocol::{
     access::{DeviceRecord, Revoked},
     attach::Mode,
-    pairing::{Approve, NewOffer, OfferMade, RequestView},
+    pairing::{Approve, NewOffer, OfferMade, RequestStatus, RequestView},
     sessions::{NewSession, Session},
 };
 use serde::Serialize;
@@ -92,6 +92,17 @@ impl Owner {
     pub async fn approve(&self, id: RequestId) -> Answer {
         self.post(&format!("/v1/pairing/requests/{id}/approve"), &Approve::default())
             .await
+    }
+
+    /// Waits for somebody who shows a code, and gives back the request.
+    pub async fn asked(&self) -> RequestView {
+        until("a request that shows a code", || async {
+            let requests: Vec<RequestView> = self.get("/v1/pairing/requests").await.ok();
+            requests
+                .into_iter()
+                .find(|request| request.state == RequestStatus::Pending && request.code.is_some())
+        })
+        .await
     }
 
     /// Revokes a device.

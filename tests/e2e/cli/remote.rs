@@ -1,0 +1,7 @@
+//! The command line as a device of daemons elsewhere: `transom remote`, and `--on`.
+
+mod add;
+mod attach;
+mod relay;
+mod secrets;
+mod verbs;
