@@ -124,6 +124,18 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     create(path, bytes)
 }
 
+/// Removes a file for good, whatever it is; where there is none, nothing is done.
+///
+/// # Errors
+/// When the system says no.
+pub fn remove(path: &Path) -> Result<(), FileError> {
+    match rustix::fs::unlink(path) {
+        Ok(()) => sync_directory(path.parent().unwrap_or(Path::new("."))),
+        Err(Errno::NOENT) => Ok(()),
+        Err(errno) => Err(failed(path, errno.into())),
+    }
+}
+
 /// Opens a new, empty private file to be filled and then given its name by [`publish`]; a leftover of a crash is removed.
 ///
 /// # Errors
@@ -302,6 +314,16 @@ mod tests {
         create(&path, b"first").unwrap();
         assert!(matches!(create(&path, b"second"), Err(FileError::Io { .. })));
         assert_eq!(read(&path).unwrap().unwrap().as_slice(), b"first");
+    }
+
+    #[test]
+    fn a_removed_file_is_gone_and_removing_it_again_is_no_error() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("lockdown");
+        create(&path, b"").unwrap();
+        super::remove(&path).unwrap();
+        assert!(!path.exists());
+        super::remove(&path).unwrap();
     }
 
     #[test]
