@@ -187,6 +187,18 @@ impl Devices {
         }
     }
 
+    /// Ends everything that was authenticated, of every device; their trust stays. Once all of what is returned is quiet, no
+    /// write of a device is under way.
+    pub fn end_authentications(&mut self) -> Vec<Arc<Standing>> {
+        self.live
+            .values()
+            .map(|entry| {
+                entry.standing.end();
+                Arc::clone(&entry.standing)
+            })
+            .collect()
+    }
+
     /// Ends the devices whose time is over. The caller stores the tombstones and closes their connections.
     pub fn expire(&mut self, now: UnixMillis) -> Vec<Revoked> {
         let over: Vec<_> = self

@@ -130,6 +130,8 @@ pub enum RejectCause {
     OfferClaimed,
     /// Its offer expired, was burned or used up before its key was shown.
     OfferEnded,
+    /// Every remote way in was closed.
+    LockedDown,
 }
 
 /// Where a request stands at a given time.
@@ -304,6 +306,7 @@ impl RejectCause {
             Self::OfferWithdrawn => "offer_withdrawn",
             Self::OfferClaimed => "offer_claimed",
             Self::OfferEnded => "offer_ended",
+            Self::LockedDown => "locked_down",
         }
     }
 }
@@ -317,6 +320,7 @@ impl fmt::Display for RejectCause {
             Self::OfferWithdrawn => "the owner has withdrawn the offer",
             Self::OfferClaimed => "another device has claimed the offer",
             Self::OfferEnded => "the offer has ended",
+            Self::LockedDown => "the daemon was locked down",
         })
     }
 }

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use super::Authority;
 use crate::limits::{MAX_ENDED, REMEMBERED};
+use crate::offer::OfferState;
 use crate::request::PairingRequest;
 use crate::token::TokenHash;
 use crate::{RejectCause, RequestId, RequestPhase, RequestSecret, UnixMillis};
@@ -23,6 +24,16 @@ impl Authority {
         self.requests
             .get(&id)
             .map(|request| request.phase(&self.limits, now))
+    }
+
+    /// Ends every offer and every request that is no device yet, since nothing remote may come in any more.
+    pub fn lock_down(&mut self, now: UnixMillis) {
+        for offer in self.offers.values_mut() {
+            offer.state = OfferState::Withdrawn;
+        }
+        for id in self.requests.keys().copied().collect::<Vec<_>>() {
+            self.end(id, RejectCause::LockedDown, now);
+        }
     }
 
     /// Ends a request without a device, unless it is one or is over.

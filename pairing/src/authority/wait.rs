@@ -32,7 +32,10 @@ impl Authority {
                 PollStatus::Approved
             }
             RequestPhase::Rejected(
-                RejectCause::Owner | RejectCause::OfferWithdrawn | RejectCause::OfferClaimed,
+                RejectCause::Owner
+                | RejectCause::OfferWithdrawn
+                | RejectCause::OfferClaimed
+                | RejectCause::LockedDown,
             ) => PollStatus::AccessDenied,
             RequestPhase::Rejected(
                 RejectCause::Displaced | RejectCause::Superseded | RejectCause::OfferEnded,

@@ -212,6 +212,7 @@ fn every_reason_of_an_end_has_its_own_code_and_sentence() {
         RejectCause::OfferWithdrawn,
         RejectCause::OfferClaimed,
         RejectCause::OfferEnded,
+        RejectCause::LockedDown,
     ];
     assert_eq!(
         causes

@@ -210,3 +210,20 @@ fn the_owner_sees_which_device_comes_of_a_yes() {
         (RequestPhase::Approved, approved.deadline)
     );
 }
+
+#[test]
+fn a_lock_down_ends_every_offer_and_every_request_that_is_no_device() {
+    let mut pairing = Pairing::new();
+    let offer = pairing.offer_with(OfferTerms::default());
+    let pending = pairing.revealed(1);
+    let approved = pairing.revealed(2);
+    pairing.approve(&approved).unwrap();
+    pairing.authority.lock_down(pairing.now);
+    for device in [&pending, &approved] {
+        let view = pairing.authority.request_by_id(device.id(), pairing.now).unwrap();
+        assert_eq!(view.phase, RequestPhase::Rejected(RejectCause::LockedDown));
+    }
+    let offers = pairing.authority.offers(pairing.now);
+    assert!(!offers.is_empty() && offers.iter().all(|offer| !offer.phase.is_live()));
+    drop(offer);
+}
