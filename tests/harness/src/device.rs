@@ -237,20 +237,24 @@ impl Device {
         }
     }
 
-    /// Does something with an access token, and once more with another where the daemon wants the key proven again.
+    /// Does something with an access token, and again with another where the daemon wants the key proven once more.
     async fn with_access<T, F>(&self, act: impl Fn(String) -> F) -> Result<T, Unattached>
     where
         F: Future<Output = Result<T, Unattached>>,
     {
-        let token = self.try_access().await?;
-        match act(token.clone()).await {
-            Err(Unattached::Refused(refusal))
-                if refusal.status == 401 && refusal.problem().code == "access_ended" =>
-            {
-                act(self.renew(&refusal, &token).await?).await
+        let mut token = self.try_access().await?;
+        // What another task proved meanwhile may have ended as well, with the daemon that it was proven to.
+        for _ in 0..MAX_RENEWALS {
+            match act(token.clone()).await {
+                Err(Unattached::Refused(refusal))
+                    if refusal.status == 401 && refusal.problem().code == "access_ended" =>
+                {
+                    token = self.renew(&refusal, &token).await?;
+                }
+                done => return done,
             }
-            done => done,
         }
+        act(token).await
     }
 
     /// Sends any request.
@@ -376,5 +380,7 @@ pub(crate) fn install_crypto() {
     rustls::crypto::ring::default_provider().install_default().ok();
 }
 
+/// Access tokens in a row that ended before they were used.
+const MAX_RENEWALS: usize = 3;
 /// Where keys are proven.
 const PROOF: &str = "/v1/auth/proof";
