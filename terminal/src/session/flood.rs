@@ -52,6 +52,9 @@ impl Flood {
             if catch_unwind(AssertUnwindSafe(|| reading.run())).is_err() {
                 tracing::error!("reading a session that writes much failed");
             }
+            reading.tell();
+            // Whoever draws from here on, and shows what is held back.
+            reading.shared.undrawn.notify_one();
             // Who waits may be gone.
             let _ = sender.send(());
         };
@@ -109,9 +112,6 @@ impl Reading {
                 Outcome::Full | Outcome::Closed => break,
             }
         }
-        self.tell();
-        // Whoever draws from here on, and shows what is held back.
-        self.shared.undrawn.notify_one();
     }
 
     /// Draws about as much as was read; returns whether there was anything.
