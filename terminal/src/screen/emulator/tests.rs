@@ -86,13 +86,6 @@ proptest! {
         assert_goes_on(size, &more, cut)?;
     }
 
-    #[test]
-    fn scrollback_is_drawn_again_as_it_was(size in sizes(), output in streams()) {
-        let mut original = screen(size, &output);
-        original.release();
-        let copy = screen(size, &original.checkpoint(usize::MAX, usize::MAX));
-        prop_assert_eq!(original.lines(original.history()), copy.lines(copy.history()));
-    }
 }
 
 proptest! {

@@ -1,5 +1,7 @@
 //! Taking over a session that an earlier process had drawn.
 
+use std::sync::Mutex;
+
 use proptest::prelude::any;
 use proptest::proptest;
 use tempfile::TempDir;
@@ -10,6 +12,7 @@ use crate::checkpoint::Checkpoint;
 use crate::journal::{Journal, UnixMs};
 use crate::keeper::{self, Held};
 use crate::screen::{Emulator, Screen};
+use crate::tail::Tail;
 
 const ALL: Offset = Offset(u64::MAX);
 
@@ -138,69 +141,105 @@ async fn lines_keep_their_numbers_and_the_last_command_its_output() {
     session.stop().await;
 }
 
-/// A session that wrote lines, was killed in the middle of a flood of `flood`, and was taken over again; with its scrollback.
-async fn flooded(flood: &str, directory: &TempDir) -> (Session, Session) {
+/// What an earlier process left that was killed in a flood: a checkpoint with scrollback of before it, a later one without, and
+/// all records on disk, of which the journal has the last. With the screen that was there.
+fn flooded(directory: &TempDir, flood: impl Fn(u32) -> String) -> (Journal, Emulator) {
+    let journal = Mutex::new(journal());
+    let tail = Tail::new(directory.path().into(), u64::MAX);
+    let mut screen = Emulator::new(Size::new(40, 10));
+    let write = |screen: &mut Emulator, text: &str| {
+        screen.feed(text.as_bytes());
+        journal.lock().unwrap().append(0, text.as_bytes(), ALL);
+        while tail.write(&journal, true, &mut Vec::new()).unwrap() {}
+        journal.lock().unwrap().end()
+    };
+    let keep = |screen: &mut Emulator, ground, is_whole| {
+        let checkpoint = Checkpoint {
+            ground,
+            sizes: 0,
+            size: screen.size(),
+            first_size: screen.size(),
+            numbering: Some(screen.numbering()),
+            is_whole,
+            bytes: screen.checkpoint(if is_whole { 2_000 } else { 0 }, usize::MAX),
+        };
+        checkpoint.write(directory.path()).unwrap();
+    };
+    let before: String = (0..3_000).map(|line| format!("line {line}\r\n")).collect();
+    let ground = write(&mut screen, &before);
+    keep(&mut screen, ground, true);
+    for turn in 0..300 {
+        let ground = write(&mut screen, &flood(turn));
+        if turn == 270 {
+            keep(&mut screen, ground, false);
+        }
+    }
+    let journal = journal.into_inner().unwrap();
+    assert!(
+        journal.start() > Offset(before.len() as u64),
+        "the journal has only the rest"
+    );
+    (journal, screen)
+}
+
+#[tokio::test]
+async fn scrollback_outlives_a_daemon_that_is_killed_in_a_flood() {
+    let floods: [fn(u32) -> String; 2] = [
+        // Nothing of it scrolls.
+        |turn| format!("\r{turn} {}", "\x1b[1m\x1b[0m".repeat(1_000)),
+        |turn| format!("{turn} {}\r\n", "x".repeat(30)).repeat(200),
+    ];
+    for flood in floods {
+        let directory = TempDir::new().unwrap();
+        let (journal, screen) = flooded(&directory, flood);
+        let session = adopt("read line", journal, Some(&directory)).await;
+        soon(session.rebuilt()).await;
+        session.look(|rebuilt| {
+            assert_eq!(rebuilt.history().end, screen.history().end);
+            let start = rebuilt.history().start.max(screen.history().start);
+            assert!(rebuilt.history().end - start >= 2_000);
+            assert_eq!(rebuilt.lines(start..u64::MAX), screen.lines(start..u64::MAX));
+        });
+        session.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_screen_whose_scrollback_cannot_be_drawn_again_is_right_itself() {
+    let directory = TempDir::new().unwrap();
+    let (journal, screen) = flooded(&directory, |turn| {
+        format!("{turn} {}\r\n", "x".repeat(30)).repeat(200)
+    });
+    let oldest = directory.path().join(format!("{:020}.seg", 0));
+    std::fs::remove_file(oldest).unwrap();
+    let session = adopt("read line", journal, Some(&directory)).await;
+    soon(session.rebuilt()).await;
+    session.look(|rebuilt| {
+        let lines = rebuilt.lines(0..u64::MAX);
+        assert_eq!(lines, screen.lines(lines[0].number..u64::MAX));
+    });
+    session.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn scrollback_is_kept_again_and_again_under_a_flood() {
+    let directory = TempDir::new().unwrap();
     let options = Options {
-        scrollback_memory: 0,
         directory: Some(directory.path().into()),
         ..Options::default()
     };
-    let script = format!("seq 1 3000; read line; {flood}; read line");
-    let first = keeper::tests::run_with(shell(&script), options).await.unwrap();
-    let mut attachment = first.attach(Mode::Lossless, Start::Offset(Offset(0)));
-    read_until(&mut attachment, "\n3000\r\n").await;
-    let writer = first.writer(std::sync::Arc::new(super::Right::default()));
-    soon(writer.write(b"\n")).await.unwrap();
-    read_until(&mut attachment, "over").await;
-    // As the disk has it when the daemon is killed now: nothing is kept because of a pause.
-    let killed = TempDir::new().unwrap();
-    let store = first.shared.store.as_ref().unwrap();
-    while !store.tail.holds(Offset(0), first.end()).unwrap() || !directory.path().join("screen").exists() {
-        tokio::task::yield_now().await;
-    }
-    for entry in std::fs::read_dir(directory.path()).unwrap() {
-        let entry = entry.unwrap();
-        std::fs::copy(entry.path(), killed.path().join(entry.file_name())).unwrap();
-    }
-    let ended = super::super::Ended {
-        exit: None,
-        end: first.end(),
-        size: first.size(),
-        began: first.began(),
+    let session = keeper::tests::run_with(shell("seq 1 1000000000"), options)
+        .await
+        .unwrap();
+    let mut changes = session.changes();
+    let is_kept = |from| {
+        let last = Checkpoint::last(directory.path(), session.end(), |_| true).unwrap();
+        last.is_some_and(|last| last.is_whole && last.ground > Offset(from))
     };
-    let again = Session::stored(killed.keep(), ended).unwrap();
-    (first, again)
-}
-
-fn assert_same_lines(first: &Session, again: &Session, least: usize) {
-    let lines = |session: &Session| session.look(|screen| (screen.history(), screen.lines(0..u64::MAX)));
-    let ((all, expected), (kept, lines)) = (lines(first), lines(again));
-    assert_eq!(kept.end, all.end);
-    assert!(lines.len() >= least, "{} lines", lines.len());
-    let there = lines.len().min(expected.len());
-    assert!(lines[lines.len() - there..] == expected[expected.len() - there..]);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn scrollback_outlives_a_daemon_that_is_killed_in_a_flood() {
-    let directory = TempDir::new().unwrap();
-    // Nothing of it scrolls.
-    let flood = r#"perl -e 'print "\r$_ ", "x" x 20 for 1..100_000; print "over"'"#;
-    let (first, again) = flooded(flood, &directory).await;
-    soon(first.drawn()).await;
-    soon(again.drawn()).await;
-    assert_same_lines(&first, &again, 2_000);
-    first.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_flood_scrolled_off_outlives_the_daemon_too() {
-    let directory = TempDir::new().unwrap();
-    let (first, again) = flooded("seq 1 600000; echo over", &directory).await;
-    soon(first.drawn()).await;
-    soon(again.drawn()).await;
-    assert_same_lines(&first, &again, 2_000);
-    first.stop().await;
+    while !is_kept(10 << 20) {
+        soon(changes.changed()).await;
+    }
+    session.kill().await;
 }
 
 #[tokio::test]
