@@ -51,11 +51,11 @@ fn a_device_is_known_by_its_token() {
 #[test]
 fn what_was_authenticated_ends_for_all_and_their_trust_stays() {
     let mut devices = with([device(1), device(2)]);
-    let before = devices.authenticate(&token(1), &token_key(), at(0)).unwrap();
+    let before = whole(&devices, 1, at(0)).unwrap();
     let standings = devices.end_authentications();
     assert_eq!(standings.len(), 2);
     assert!(!before.is_current() && standings.iter().all(|standing| standing.is_quiet()));
-    let after = devices.authenticate(&token(1), &token_key(), at(0)).unwrap();
+    let after = whole(&devices, 1, at(0)).unwrap();
     assert!(after.is_current());
 }
 
