@@ -208,6 +208,8 @@ pub struct DeviceRecord {
     pub can_revoke: bool,
     /// Whether it may come by listeners that do not know its tailnet node.
     pub any_path: bool,
+    /// Whether it must prove a key; of a device without one the token alone is the device.
+    pub key_bound: bool,
     /// When it was paired.
     #[cfg_attr(feature = "ts", ts(type = "string"))]
     pub created_at: Timestamp,

@@ -413,13 +413,13 @@ impl Failure {
             Scope::DeviceList | Scope::DeviceRevoke | Scope::Lockdown => {
                 "this needs a device that may revoke others"
             }
+            Scope::MetricsView => "this needs a device that was added to read metrics",
             Scope::OwnRecord => "this is about a device's own record, and the caller is no device",
             Scope::Public | Scope::Any => "this principal may not do this",
             Scope::DeviceManage
             | Scope::GuestManage
             | Scope::AuditView
             | Scope::DaemonManage
-            | Scope::MetricsView
             | Scope::LiftLockdown => "only the owner may do this, on the machine itself",
         };
         Self::NotPermitted(may_not.to_owned())

@@ -78,10 +78,10 @@ fn seen(last: Option<Timestamp>, now: Timestamp) -> String {
 fn table(devices: &[DeviceRecord], now: Timestamp) -> Table {
     let mut table = Table::new(&["LABEL", "ID", "ROLE", "LIVE", "SEEN", "EXPIRES", "FROM", "NODE"]);
     for device in devices {
-        let role = if device.can_revoke {
-            format!("{}, revokes", device.role)
-        } else {
-            device.role.to_string()
+        let role = match (device.can_revoke, device.key_bound) {
+            (true, _) => format!("{}, revokes", device.role),
+            (false, true) => device.role.to_string(),
+            (false, false) => format!("{}, no key", device.role),
         };
         table.row([
             &device.label,
@@ -111,7 +111,7 @@ mod tests {
     fn a_row_says_what_is_not_known_as_such() {
         let device: DeviceRecord = serde_json::from_value(json!({
             "id": "dev_0000000000000001", "label": "my\u{202e}phone", "role": "viewer", "can_revoke": false,
-            "any_path": false, "created_at": "2026-01-01T00:00:00Z", "approved_from": "127.0.0.1",
+            "any_path": false, "key_bound": false, "created_at": "2026-01-01T00:00:00Z", "approved_from": "127.0.0.1",
             "tailnet_node": null, "expires_at": "2026-01-03T00:00:00Z", "last_seen_at": null, "last_address": null,
             "connections": 0,
         }))
@@ -126,7 +126,7 @@ mod tests {
             .join(" ");
         assert_eq!(
             row,
-            "my\\u{202e}phone dev_0000000000000001 viewer 0 never in 2d - none"
+            "my\\u{202e}phone dev_0000000000000001 viewer, no key 0 never in 2d - none"
         );
     }
 }

@@ -23,6 +23,7 @@ fn record(access: &Access, device: &Device) -> DeviceRecord {
         role: device.role,
         can_revoke: device.can_revoke,
         any_path: device.any_path,
+        key_bound: device.public_key.is_some(),
         created_at: timestamp(device.created),
         approved_from: device.approved_from.clone(),
         tailnet_node: device.tailnet.as_ref().map(|tailnet| tailnet.node_id.clone()),

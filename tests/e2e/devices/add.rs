@@ -36,7 +36,10 @@ async fn where_nothing_is_said_it_may_look_for_ninety_days_and_longer_is_refused
     let added = owner.post("/v1/devices", &json!({ "label": "ci" })).await;
     assert_eq!(added.status, 201, "{}", added.body);
     let device = &owner.devices().await[0];
-    assert_eq!((device.role, device.can_revoke), (Role::Viewer, false));
+    assert_eq!(
+        (device.role, device.can_revoke, device.key_bound),
+        (Role::Viewer, false, false)
+    );
     let lives = device.expires_at.unwrap().duration_since(device.created_at);
     assert_eq!(lives.as_hours(), 90 * 24);
     for (expires_in, code) in [

@@ -168,6 +168,10 @@ can_revoke: boolean,
  */
 any_path: boolean, 
 /**
+ * Whether it must prove a key; of a device without one the token alone is the device.
+ */
+key_bound: boolean, 
+/**
  * When it was paired.
  */
 created_at: string, 
