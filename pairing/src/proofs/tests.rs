@@ -1,4 +1,5 @@
 mod access;
+mod model;
 
 use super::{Granted, Place, Proofs};
 use crate::testing::{HashSignatures, SeededRng, at, device, key, sign, token, token_key};

@@ -117,6 +117,19 @@ fn it_ends_with_the_role_that_it_was_made_under() {
     assert!(who.permit::<Write>(None).is_err());
 }
 
+#[test]
+fn it_ends_in_a_lock_down_and_the_trust_behind_it_stays() {
+    let mut world = World::new();
+    let token = world.granted(1, at(0)).token;
+    world.devices.end_authentications();
+    assert_eq!(
+        shown(&world, &token, &place(None), at(1)),
+        Err(AuthError::AccessEnded)
+    );
+    let renewed = world.granted(1, at(1)).token;
+    assert_eq!(shown(&world, &renewed, &place(None), at(1)), Ok(()));
+}
+
 /// The token of device 3, which is bound to node `n3`, and proves its key from there.
 fn of_bound(world: &mut World, from: &TailnetIdentity) -> AccessToken {
     let challenge = world.challenge(at(0));
