@@ -16,5 +16,6 @@ mod origin;
 mod recording;
 mod remove;
 mod slow_links;
+mod slow_viewers;
 mod stop;
 mod wait;

@@ -36,6 +36,7 @@ pub struct Attached {
     size: Option<Size>,
     exit: Option<Exit>,
     acks: bool,
+    draws: bool,
     /// What a terminal would show of it.
     screen: Box<dyn terminal::Screen>,
     claim: ClaimChange,
@@ -161,6 +162,7 @@ impl Attached {
             size: None,
             exit: None,
             acks: true,
+            draws: true,
             screen: terminal::screen(terminal::Size::new(100, 30)),
             claim: ClaimChange::default(),
             applied: 0,
@@ -172,6 +174,12 @@ impl Attached {
     /// Never says what it has drawn: a viewer that hangs.
     pub fn without_acks(mut self) -> Self {
         self.acks = false;
+        self
+    }
+
+    /// Draws nothing, and keeps nothing: one of a crowd that is cheap for the machine.
+    pub fn without_screen(mut self) -> Self {
+        self.draws = false;
         self
     }
 
@@ -340,18 +348,22 @@ impl Attached {
                 if let Some(expected) = self.expected {
                     assert_eq!(*offset, expected, "output goes on where it stopped");
                 }
-                if self.output.len() < MOST_KEPT {
-                    self.output.extend_from_slice(bytes);
+                if self.draws {
+                    if self.output.len() < MOST_KEPT {
+                        self.output.extend_from_slice(bytes);
+                    }
+                    self.screen.feed(bytes);
                 }
-                self.screen.feed(bytes);
                 self.drawn(offset + bytes.len() as u64).await;
             }
             ServerMessage::Snapshot { ground, size, bytes } => {
                 self.snapshots += 1;
                 self.size = Some(*size);
-                self.output.clone_from(bytes);
-                self.screen = terminal::screen(terminal::Size::new(size.columns, size.rows));
-                self.screen.feed(bytes);
+                if self.draws {
+                    self.output.clone_from(bytes);
+                    self.screen = terminal::screen(terminal::Size::new(size.columns, size.rows));
+                    self.screen.feed(bytes);
+                }
                 self.drawn(*ground).await;
             }
             ServerMessage::Size { size, claim, .. } => {
