@@ -8,6 +8,7 @@ mod change;
 mod create;
 mod flood;
 mod full_disk;
+mod idle;
 mod input;
 mod keep;
 mod keeper;

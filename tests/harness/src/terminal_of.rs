@@ -7,7 +7,11 @@ use tempfile::TempDir;
 use terminal::{Command, Exit, Keeper, KeeperOptions, Options, Session, SessionId, Size, Writer};
 use tokio::process::Command as Process;
 
-use crate::{binary, process::ends, within};
+use crate::{
+    binary,
+    process::{children, ends},
+    within,
+};
 
 /// A command that runs on a terminal of its own, as a person would run it. Dropping it kills it.
 pub struct TerminalOf {
@@ -106,6 +110,17 @@ impl TerminalOf {
     /// Where the program has ended.
     pub async fn types(&self, bytes: &[u8]) {
         self.writer.write(bytes).await.expect("the program runs");
+    }
+
+    /// Sends the command a signal.
+    ///
+    /// # Panics
+    /// Where it has ended.
+    pub fn signal(&self, signal: Signal) {
+        let reapers = children(self.keeper.process_id());
+        let command = reapers.into_iter().flat_map(children).next();
+        let pid = command.and_then(|pid| Pid::from_raw(pid.cast_signed()));
+        kill_process(pid.expect("it runs"), signal).expect("it is ours");
     }
 
     /// Gives the terminal another size.
