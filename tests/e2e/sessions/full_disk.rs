@@ -5,11 +5,13 @@ use std::{
     io::Write,
     path::{Path, PathBuf},
     process::Command,
+    sync::Arc,
 };
 
-use harness::{TestDaemon, until};
+use harness::{DaemonOptions, TestDaemon, until};
+use pairing::Role;
 use protocol::{
-    attach::Mode,
+    attach::{CLOSE_NOT_PERMITTED, Mode, ServerMessage},
     sessions::{Output, Session, SessionState, Stopped},
 };
 use serde_json::json;
@@ -85,6 +87,72 @@ async fn a_full_disk_costs_old_output_and_nothing_else_and_is_used_again_when_it
         .ok();
     assert_eq!(last.data.0, b"recovered\r\n");
     assert_eq!(owner.session(&short.id).await.exit.unwrap().code, Some(3));
+}
+
+#[tokio::test]
+async fn a_disk_that_is_full_under_all_state_stops_no_program_and_no_viewer_and_is_used_again() {
+    let mut builder = tempfile::Builder::new();
+    let folder = builder.prefix("transom").tempdir().unwrap();
+    let Some(disk) = SmallDisk::over(folder.path().to_owned()) else {
+        eprintln!("skipped 1 test: only root can mount a small disk");
+        return;
+    };
+    let daemon = TestDaemon::start_in(Arc::new(folder), &DaemonOptions::default()).await;
+    let owner = daemon.owner();
+    let script =
+        "stty -echo; echo ready; read x; seq 1 900000; echo the-end; read x; echo heard-$x; read x; exit 4";
+    let session = owner.shell(script).await;
+    let device = daemon.device(Role::Viewer).await;
+    let mut writer = owner.attach(&session.id, Mode::Write, "0").await;
+    let mut viewer = device.attach(&session.id, Mode::View, "0").await;
+    writer.until("ready").await;
+    viewer.until("ready").await;
+    let mut pairing = daemon.pairing(Role::Viewer).await;
+    pairing.ask().await;
+    let request = pairing.id();
+    disk.fill();
+
+    writer.send_input(b"\r").await;
+    writer.until("the-end").await;
+    viewer.until("the-end").await;
+    writer.send_input(b"it\r").await;
+    writer.until("heard-it").await;
+    viewer.until("heard-it").await;
+    let output = format!("/v1/sessions/{}/output?from=1000000&limit=10", session.id);
+    let gone: Output = owner.get(&output).await.ok();
+    assert!(gone.truncated && gone.offset > 1_000_000, "{gone:?}");
+    let listed: Vec<Session> = device.get("/v1/sessions").await.ok();
+    assert_eq!((listed.len(), listed[0].state), (1, SessionState::Running));
+    let screen = owner.get(&format!("/v1/sessions/{}/screen", session.id)).await;
+    assert!(screen.body.contains("heard-it"), "{screen:?}");
+
+    // Nobody comes in of whom the audit trail would say nothing.
+    let mut late = owner.attach(&session.id, Mode::View, "screen").await;
+    let closed = late.until_closed_for().await;
+    assert_eq!(
+        closed,
+        (
+            CLOSE_NOT_PERMITTED,
+            "the audit trail cannot be written".to_owned()
+        )
+    );
+    assert_eq!(owner.approve(request).await.verdict(), "503 store_failed");
+    // Of whom there were no rows for too long, nothing more is typed.
+    while !matches!(writer.next().await.expect("it stays"), ServerMessage::Hello(hello) if hello.mode == Mode::View)
+    {
+    }
+
+    disk.make_room();
+    let mut again = until("the audit trail to go on", || async {
+        let mut again = owner.attach(&session.id, Mode::Write, "screen").await;
+        again.next().await.is_ok().then_some(again)
+    })
+    .await;
+    assert_eq!(owner.approve(request).await.status, 200);
+    again.send_input(b"\r").await;
+    for attached in [&mut again, &mut writer, &mut viewer] {
+        assert_eq!(attached.until_exit().await.code, Some(4));
+    }
 }
 
 /// A few megabytes of disk in a folder, until it is dropped.
