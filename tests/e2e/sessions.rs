@@ -5,6 +5,7 @@ mod attach_people;
 mod attach_resume;
 mod attention;
 mod change;
+mod close_codes;
 mod create;
 mod flood;
 mod full_disk;

@@ -1,8 +1,12 @@
 //! Sessions over the end of a daemon.
 
-use std::fs;
+use std::{
+    fs,
+    time::{Duration, SystemTime},
+};
 
 use harness::{DaemonOptions, TestDaemon};
+use pairing::UnixMillis;
 use protocol::{
     access::Status,
     sessions::{Output, Session, SessionState},
@@ -76,6 +80,47 @@ async fn a_deletion_its_deadline_and_a_restoration_outlive_the_daemon() {
     daemon.kill_and_restart().await;
     let output: Output = daemon.owner().get(&format!("{path}/output")).await.ok();
     assert_eq!(output.data.0, b"hello\r\n");
+}
+
+#[tokio::test]
+async fn a_deleted_session_is_gone_at_its_deadline() {
+    let mut daemon = TestDaemon::start().await;
+    let deleted = ended(&daemon, "echo deleted").await;
+    let other = ended(&daemon, "echo other").await;
+    let path = |session: &Session| format!("/v1/sessions/{}", session.id);
+    for session in [&deleted, &other] {
+        let answer = daemon
+            .owner()
+            .request("DELETE", &path(session), None::<&()>)
+            .await;
+        assert_eq!(answer.status, 200);
+    }
+    daemon.kill().await;
+    // As if it had been deleted a day before, less what the daemon needs to start.
+    let folder = daemon.folder().join("sessions").join(&deleted.id);
+    let file = folder.join("session.json");
+    let text = fs::read_to_string(&file).unwrap();
+    let mut record: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let soon = SystemTime::now() + Duration::from_secs(3);
+    let soon = soon.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis();
+    let soon = server::clock::timestamp(UnixMillis(i64::try_from(soon).unwrap()));
+    record["purge_at"] = json!(soon.to_string());
+    fs::write(&file, record.to_string()).unwrap();
+    daemon.start_again().await;
+    let owner = daemon.owner();
+    harness::until("its deadline", || async {
+        let listed: Vec<Session> = owner.get("/v1/sessions?deleted=true").await.ok();
+        let is_there = |session: &Session| listed.iter().any(|listed| listed.id == session.id);
+        assert!(is_there(&other), "it has its time");
+        (!is_there(&deleted)).then_some(())
+    })
+    .await;
+    let now = server::clock::timestamp(server::clock::now());
+    assert!(now >= soon, "it went at {now}, before {soon}");
+    harness::until("its folder to go", || async { (!folder.exists()).then_some(()) }).await;
+    let restore = format!("{}/restore", path(&deleted));
+    let gone = owner.post(&restore, &json!({})).await;
+    assert_eq!(gone.verdict(), "404 session_not_found");
 }
 
 #[tokio::test]
