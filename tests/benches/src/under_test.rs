@@ -1,6 +1,6 @@
 //! The daemon under test, as its clients meet it.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf};
 
 use anyhow::{Context, Result};
 use harness::{Answer, DaemonOptions, Device, TestDaemon};
@@ -73,18 +73,25 @@ impl UnderTest {
 
     /// Follows a session from an offset, or from its screen.
     pub(crate) fn attach_from(&self, wire: Wire, session: &str, mode: Mode, from: &str) -> Result<Client> {
-        let mode = serde_json::to_value(mode)?;
-        let mode = mode.as_str().context("a mode is a string")?;
-        let path = format!("/v1/sessions/{session}/attach?mode={mode}&from={from}");
+        let path = path(session, mode, from)?;
         match wire {
             Wire::Unix => Client::unix(&self.daemon.ready().socket, &path),
-            Wire::Tls => Client::tls(
-                self.daemon.address(),
-                self.daemon.pin(),
-                &path,
-                &self.runtime.block_on(self.device.access()),
-            ),
+            Wire::Tls => self.tls(self.daemon.address(), &path),
         }
+    }
+
+    /// Follows a session by a proxy at the address.
+    pub(crate) fn attach_by(&self, address: SocketAddr, session: &str, mode: Mode) -> Result<Client> {
+        self.tls(address, &path(session, mode, "screen")?)
+    }
+
+    fn tls(&self, address: SocketAddr, path: &str) -> Result<Client> {
+        Client::tls(address, self.daemon.pin(), path, &self.runtime.block_on(self.device.access()))
+    }
+
+    /// Where it listens.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.daemon.address()
     }
 
     /// Ends a session's program and all it started.
@@ -187,6 +194,12 @@ pub(crate) fn program(words: &[&str]) -> Result<Vec<String>> {
     let mut program = vec![binary.display().to_string()];
     program.extend(words.iter().map(|word| (*word).to_owned()));
     Ok(program)
+}
+
+fn path(session: &str, mode: Mode, from: &str) -> Result<String> {
+    let mode = serde_json::to_value(mode)?;
+    let mode = mode.as_str().context("a mode is a string")?;
+    Ok(format!("/v1/sessions/{session}/attach?mode={mode}&from={from}"))
 }
 
 fn options() -> DaemonOptions {

@@ -3,8 +3,10 @@
 use std::{thread, time::Instant};
 
 use anyhow::{Context, Result};
+use harness::StampingProxy;
 use protocol::attach::Mode;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::runtime::Runtime;
 
 use super::{Findings, bulk};
 use crate::{
@@ -99,6 +101,34 @@ pub(super) fn stalled(findings: &mut Findings) -> Result<()> {
         target,
         snapshots >= 1.0,
     ));
+    beside_slow_ones(findings, &daemon)
+}
+
+/// Fifty viewers alone, and beside one at 10 KB/s and one that never reads.
+fn beside_slow_ones(findings: &mut Findings, daemon: &UnderTest) -> Result<()> {
+    let link = Runtime::new()?;
+    let proxy = link.block_on(StampingProxy::slow(daemon.address(), SLOW));
+    let (mut without, mut with) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        without.push(BYTES as f64 / 1e6 / watched(daemon, 50, Mode::View)?.seconds);
+        let mut crowd = Crowd::of(daemon)?;
+        let mut sleeper = daemon.attach(Wire::Tls, &crowd.session, Mode::View)?;
+        sleeper.first_screen()?;
+        let mut slow = daemon.attach_by(proxy.address(), &crowd.session, Mode::View)?;
+        slow.first_screen()?;
+        let slow = thread::spawn(move || slow.follow());
+        crowd.join(daemon, 50, Mode::View)?;
+        with.push(BYTES as f64 / 1e6 / crowd.watch(daemon.pid())?.seconds);
+        slow.join().ok().context("the slow viewer panicked")??;
+    }
+    let figure = Figure::beside(
+        "B4 fifty beside slow ones",
+        (median(&with), "MB/s"),
+        median(&without),
+        "≥ 0.95 × without them",
+        |ratio| ratio >= 0.95,
+    );
+    findings.add(figure.required());
     Ok(())
 }
 
@@ -234,6 +264,8 @@ fn passed_on(count: usize) -> Result<Seen> {
     crowd.watch(floor.pid())
 }
 
+/// Bytes in a second over a slow link.
+const SLOW: u32 = 10_000;
 /// Fifty viewers get 400 MB of it.
 const BYTES: u64 = 8 << 20;
 /// Idle viewers.
