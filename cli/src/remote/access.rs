@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use pairing::{Audience, DeviceId};
-use protocol::{Bytes64, WireSecret};
+use protocol::{
+    Problem, WireSecret,
+    access::{ProofOfKey, Proven},
+};
 use reqwest::{Method, StatusCode};
-use serde::{Deserialize, Serialize};
 use tokio::{
     sync::Mutex,
     time::{Instant, timeout},
@@ -48,28 +50,6 @@ struct Current {
 struct AccessToken {
     token: WireSecret,
     renew_at: Instant,
-}
-
-/// `POST /v1/auth/proof`.
-#[derive(Serialize)]
-struct NewProof<'a> {
-    challenge: &'a str,
-    audience: String,
-    signature: Bytes64,
-}
-
-/// The answer to a proof.
-#[derive(Deserialize)]
-struct Proven {
-    access_token: WireSecret,
-    expires_in: u64,
-    challenge: Option<String>,
-}
-
-/// The part of every 401 that a device with a key goes on with.
-#[derive(Deserialize)]
-struct Challenged {
-    challenge: Option<String>,
 }
 
 impl Access {
@@ -130,9 +110,7 @@ impl Access {
                     renew_at: Instant::now() + life * 4 / 5,
                 });
                 // It is good for as long as the token, so that the next proof is one round trip.
-                current.challenge = proven
-                    .challenge
-                    .map(|challenge| (challenge, Instant::now() + life));
+                current.challenge = Some((proven.challenge, Instant::now() + life));
                 current.proofs += 1;
                 return Ok(());
             }
@@ -149,8 +127,8 @@ impl Access {
 
     async fn offer(&self, challenge: &str) -> Result<(StatusCode, Vec<u8>), Failure> {
         let audience = Audience::Pin(self.https.pin().to_string());
-        let body = NewProof {
-            challenge,
+        let body = ProofOfKey {
+            challenge: challenge.to_owned(),
             audience: audience.to_string(),
             signature: self.key.sign_proof(challenge, &audience, self.device_id)?,
         };
@@ -194,7 +172,7 @@ impl Current {
 }
 
 fn challenge_in(body: &[u8]) -> Option<String> {
-    serde_json::from_slice::<Challenged>(body).ok()?.challenge
+    serde_json::from_slice::<Problem>(body).ok()?.challenge
 }
 
 fn not_understood(error: &serde_json::Error) -> Failure {

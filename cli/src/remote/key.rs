@@ -61,7 +61,7 @@ impl DeviceKey {
         audience: &Audience,
         id: DeviceId,
     ) -> Result<Bytes64, Failure> {
-        self.sign(&proof_text(challenge, audience, id))
+        self.sign(&pairing::proof_text(challenge, audience, id))
     }
 
     fn sign(&self, text: &str) -> Result<Bytes64, Failure> {
@@ -82,32 +82,14 @@ impl std::fmt::Debug for DeviceKey {
     }
 }
 
-/// What a proof signs (access.md 4): four lines joined by `\n`.
-fn proof_text(challenge: &str, audience: &Audience, id: DeviceId) -> String {
-    format!("transom-proof-v1\n{challenge}\n{audience}\n{id}")
-}
-
 #[cfg(test)]
 mod tests {
     use base64ct::{Base64UrlUnpadded, Encoding};
+    use pairing::proof_text;
     use protocol::WireSecret;
     use ring::signature::{ECDSA_P256_SHA256_FIXED, UnparsedPublicKey};
 
-    use super::{DeviceKey, proof_text};
-
-    #[test]
-    fn the_signed_text_of_a_proof_is_four_lines() {
-        let audience = "pin:sha256/47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU";
-        let text = proof_text(
-            "the-challenge",
-            &audience.parse().unwrap(),
-            "dev_0123456789abcdef".parse().unwrap(),
-        );
-        assert_eq!(
-            text,
-            "transom-proof-v1\nthe-challenge\npin:sha256/47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU\ndev_0123456789abcdef"
-        );
-    }
+    use super::DeviceKey;
 
     /// Key and signature were made by another implementation (Node.js, IEEE P1363 encoding).
     #[test]

@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::MetadataExt, process::Stdio};
 
-use harness::{Elsewhere, TerminalOf, TestDaemon, until};
+use harness::{Elsewhere, TerminalOf, TestDaemon, TlsClient, until};
 use pairing::Role;
 use protocol::pairing::{RequestStatus, RequestView};
 use tokio::process::Command;
@@ -41,6 +41,13 @@ async fn add_with_an_offer_shows_the_owners_digits_and_keeps_key_and_token_in_a_
     assert_eq!(remote["name"], "desk");
     assert_eq!(remote["pin"], daemon.pin());
     assert_eq!(remote["device_id"], devices[0].id.to_string());
+    // What is in the file opens nothing without the proof that the command line gives by itself.
+    let text = fs::read_to_string(elsewhere.desk_file()).unwrap();
+    let record: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let stolen = TlsClient::new(daemon.address(), daemon.pin());
+    let alone = stolen.get("/v1/whoami", record["token"].as_str()).await;
+    assert_eq!(alone.verdict(), "401 proof_required");
+    assert_eq!(elsewhere.on_desk(&["whoami"]).await.code, 0);
     assert!(
         !listed.stdout.contains("tsm_") && remote.get("key").is_none(),
         "{listed:?}"
