@@ -65,7 +65,8 @@ impl StartArgs {
 /// Why none serves now.
 pub(crate) async fn again(client: &Client, arguments: Vec<OsString>) -> Result<(), Failure> {
     let arguments = arguments.into_iter().skip(1);
-    let rest = arguments.filter(|argument| argument != "--json" && argument != "--background");
+    let once = ["--json", "--background", "--accept-older-store"];
+    let rest = arguments.filter(|argument| once.iter().all(|flag| argument != flag));
     start(client, rest.collect()).await.map(drop)
 }
 

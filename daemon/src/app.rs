@@ -5,7 +5,7 @@ use std::sync::Arc;
 use protocol::{Timestamp, access::TlsEndpoint};
 use server::{Access, Stop};
 
-use crate::{events::Events, paths::Paths, restart::Restart, sessions::Sessions};
+use crate::{doors::RemoteDoors, events::Events, paths::Paths, restart::Restart, sessions::Sessions};
 
 /// Clones are the same application.
 #[derive(Clone)]
@@ -17,10 +17,20 @@ pub struct App {
     pub(crate) run: Arc<Run>,
 }
 
+impl App {
+    /// The TLS listeners that are open.
+    pub(crate) fn tls(&self) -> Vec<TlsEndpoint> {
+        match self.access.is_locked_down() {
+            true => Vec::new(),
+            false => self.run.doors.endpoints(),
+        }
+    }
+}
+
 /// What is fixed for this run of the daemon.
 pub(crate) struct Run {
     pub(crate) paths: Paths,
-    pub(crate) tls: Vec<TlsEndpoint>,
+    pub(crate) doors: Arc<RemoteDoors>,
     pub(crate) started_at: Timestamp,
     pub(crate) restart: Restart,
 }

@@ -13,6 +13,8 @@ use protocol::attach::{Hello, Mode};
 use serde::Deserialize;
 use server::{
     Connection, Upgraded,
+    audit::AuditRow,
+    store::StoreError,
     websocket::{self, close},
 };
 use terminal::{Attachment, ClientKey, Offset, Start, Writer};
@@ -113,13 +115,18 @@ impl Wish<'_> {
         let handle = self.app.sessions.find(resource.as_str()).map_err(end_of)?;
         let principal = self.permit.principal();
         let typist = if self.query.mode == Mode::Write {
-            Some(self.typist(&handle, resource)?)
+            match self.typist(&handle, resource) {
+                Ok(typist) => Some(typist),
+                Err(end) => {
+                    self.refused(resource, end).await;
+                    return Err(end);
+                }
+            }
         } else {
             None
         };
-        let row = actor::row(principal, self.connection.peer(), "attached", resource);
-        let mode = if typist.is_some() { "write" } else { "view" };
-        handle.audit(row.detail(mode)).await.map_err(end_of)?;
+        let row = self.row(resource, typist.is_some());
+        self.append(row).await.map_err(|_| UNWRITTEN)?;
         let attachment = handle
             .attach(self.permit, mode_of(self.query.mode), self.start())
             .map_err(end_of)?;
@@ -139,7 +146,12 @@ impl Wish<'_> {
             writers: presence.counts().writers,
             input_applied: typist.as_ref().and_then(|typist| typist.applied),
         };
-        let tally = InputTally::new(handle.clone(), principal.clone(), self.connection.peer().clone());
+        let tally = InputTally::new(
+            self.app,
+            handle.clone(),
+            principal.clone(),
+            self.connection.peer().clone(),
+        );
         Ok(Attached {
             handle,
             attachment,
@@ -148,6 +160,33 @@ impl Wish<'_> {
             tally,
             presence,
         })
+    }
+
+    fn row(&self, resource: &ResourceId, writes: bool) -> AuditRow {
+        let row = actor::row(
+            self.permit.principal(),
+            self.connection.peer(),
+            "attached",
+            resource,
+        );
+        row.detail(if writes { "write" } else { "view" })
+    }
+
+    async fn append(&self, row: AuditRow) -> Result<(), StoreError> {
+        let (principal, peer) = (self.permit.principal(), self.connection.peer());
+        self.app.access.append_audit(principal, peer, row).await
+    }
+
+    /// Who may only look and asked to type stands in the trail.
+    async fn refused(&self, resource: &ResourceId, end: End) {
+        if end == MAY_NOT_TYPE
+            && self
+                .append(self.row(resource, true).outcome("not_permitted"))
+                .await
+                .is_err()
+        {
+            tracing::warn!(session = %resource, "a refused attach could not be written to the audit trail");
+        }
     }
 
     /// A page writes without wanting the claim, until its person says so: then it has to be known again, too.

@@ -41,7 +41,10 @@ impl Restart {
     pub(crate) fn of_this_process(descriptors: DescriptorLimit) -> Self {
         Self {
             path: env::current_exe(),
-            arguments: env::args_os().collect(),
+            // What was said of the store then was said of no later one.
+            arguments: env::args_os()
+                .filter(|argument| argument != "--accept-older-store")
+                .collect(),
             descriptors,
             is_wanted: AtomicBool::new(false),
         }

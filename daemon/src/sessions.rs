@@ -48,6 +48,7 @@ use lineage::Lineage;
 pub(crate) use presence::{People, Presence};
 use record::Record;
 pub(crate) use record::{wire_exit, wire_size};
+pub(crate) use saved::touched_on_disk;
 
 use crate::{events::Events, keeper::KeeperLink};
 

@@ -2,23 +2,25 @@
 
 mod error;
 
-use std::{env, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{env, path::PathBuf, sync::Arc, time::Duration};
 
-use certs::{Identity, Names, Resolver};
+use certs::Identity;
 use pairing::PairingLimits;
-use protocol::access::{Ready, TlsEndpoint};
+use protocol::access::Ready;
 use rustix::process::{DumpableBehavior, Resource, Rlimit};
 use server::{
-    Access, Deps, Listener, NoTailnet, Server, ServerConfig, Shutdown, Stop, clock, limits::Limits, random,
-    store::Store,
+    Access, Deps, Listener, LockdownFile, NoTailnet, OpenDoors, Server, ServerConfig, Shutdown, Stop, clock,
+    limits::Limits,
+    random,
+    store::{OlderStore, Store},
 };
 use terminal::{DescriptorLimit, Size};
-use tokio::net::TcpListener;
 
 pub use self::error::UpError;
 use crate::{
     app::{App, Run},
     config::Config,
+    doors::RemoteDoors,
     events::Events,
     keeper::KeeperLink,
     lock::Lock,
@@ -43,6 +45,8 @@ pub struct UpOptions {
     pub no_cgroups: bool,
     /// Start a keeper that speaks no newer version of its messages.
     pub keeper_speaks: Option<u16>,
+    /// Go on with a store that is older than what was written last.
+    pub accept_older_store: bool,
 }
 
 /// Runs the daemon until it is told to end; `on_ready` is called once, when it serves. Told to restart, it does not return: the
@@ -90,9 +94,19 @@ async fn run(
     on_ready: impl FnOnce(&Ready),
 ) -> Result<Arc<Run>, UpError> {
     let signals = Signals::catch().map_err(UpError::io("catch signals"))?;
-    let opened = Store::open(&paths.store(), &paths.keys(), clock::now())?;
+    let older = match options.accept_older_store {
+        true => OlderStore::Accepted,
+        false => OlderStore::Refused,
+    };
+    let opened = Store::open_with(&paths.store(), &paths.keys(), clock::now(), older)?;
     let identity = Identity::load_or_create(&paths.keys())?;
-    let (tls, endpoints) = bind_tls(config, &paths, &identity, &opened.instance).await?;
+    let pin = identity.pin();
+    let doors = Arc::new(RemoteDoors::new(config, paths.keys(), identity, &opened.instance));
+    let lockdown = LockdownFile::new(&paths.state);
+    let open = match lockdown.is_locked() {
+        true => OpenDoors::default(),
+        false => doors.bind().await?,
+    };
     let unix = socket::bind(&paths.socket()).await?;
     let events = Events::new(clock::now().0);
     let keeper = KeeperLink::new(
@@ -113,17 +127,19 @@ async fn run(
     let touched = sessions.clone();
     let deps = Deps {
         opened,
-        pin: identity.pin(),
+        pin,
         local_origin: Arc::new(Origins::new(keeper, sessions.clone())),
         touched: Arc::new(move |device| touched.touched_by(device)),
         who_is: Arc::new(NoTailnet),
+        doors: doors.clone(),
+        lockdown,
     };
-    let access = Access::new(server_config(config, &endpoints), deps);
+    let access = Access::new(server_config(config, open.link_authority), deps);
     sessions.serve(&access);
     let stop = Stop::new();
     let run = Arc::new(Run {
         paths,
-        tls: endpoints,
+        doors,
         started_at: clock::timestamp(clock::now()),
         restart,
     });
@@ -138,7 +154,9 @@ async fn run(
         .routes(routes(), &app)
         .fallback(web_app::router());
     let ready = ready(&app);
-    let listeners = std::iter::once(Listener::Unix(unix)).chain(tls).collect();
+    let listeners = std::iter::once(Listener::Unix(unix))
+        .chain(open.listeners)
+        .collect();
     let ending = tokio::spawn({
         let run = app.run.clone();
         signals.forward(stop.clone(), move || run.restart.forgo())
@@ -180,67 +198,17 @@ fn ready(app: &App) -> Ready {
         instance: app.access.instance().to_owned(),
         version: app.access.config().version.clone(),
         socket: app.run.paths.socket().display().to_string(),
-        tls: app.run.tls.clone(),
+        tls: app.tls(),
+        locked_down: app.access.is_locked_down(),
     }
 }
 
-async fn bind_tls(
-    config: &Config,
-    paths: &Paths,
-    identity: &Identity,
-    instance: &str,
-) -> Result<(Vec<Listener>, Vec<TlsEndpoint>), UpError> {
-    let mut bound = Vec::new();
-    for address in &config.tls {
-        let failed = |source| UpError::Bind {
-            address: *address,
-            source,
-        };
-        let listener = TcpListener::bind(address).await.map_err(failed)?;
-        let at = listener.local_addr().map_err(failed)?;
-        bound.push((listener, at));
-    }
-    let mut names = Names::new(instance);
-    for (_, at) in &bound {
-        names = names.address(at.ip());
-    }
-    for name in &config.names {
-        names = names.host(name);
-    }
-    let now = Duration::from_millis(clock::now().0.max(0).cast_unsigned());
-    let now = rustls::pki_types::UnixTime::since_unix_epoch(now);
-    let certified = identity.kept_certificate(&paths.keys(), &names, now)?;
-    let tls = certs::server_config(Resolver::new(certified));
-    let endpoints = bound
-        .iter()
-        .map(|(_, at)| endpoint(*at, identity, &names))
-        .collect();
-    let listeners = bound.into_iter().map(|(listener, _)| Listener::Tls {
-        listener,
-        config: tls.clone(),
-    });
-    Ok((listeners.collect(), endpoints))
-}
-
-fn endpoint(at: SocketAddr, identity: &Identity, names: &Names) -> TlsEndpoint {
-    let hosts = names
-        .hosts()
-        .filter(|host| *host != certs::IDENTITY_SERVER_NAME)
-        .map(str::to_owned);
-    let addresses = names.addresses().map(|address| address.to_string());
-    TlsEndpoint {
-        address: at.to_string(),
-        pin: identity.pin().to_string(),
-        names: hosts.chain(addresses).collect(),
-    }
-}
-
-fn server_config(config: &Config, endpoints: &[TlsEndpoint]) -> ServerConfig {
+fn server_config(config: &Config, link_authority: Option<String>) -> ServerConfig {
     ServerConfig {
         life: format!("{:016x}", u64::from_be_bytes(random::bytes())),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         names: config.names.clone(),
-        link_authority: link_authority(config, endpoints),
+        link_authority,
         noun: "session",
         limits: Limits {
             unauthenticated: config.unauthenticated,
@@ -257,21 +225,6 @@ fn server_config(config: &Config, endpoints: &[TlsEndpoint]) -> ServerConfig {
         },
         idle_expiry: config.idle_expiry,
     }
-}
-
-/// What a device reaches best: a name of the user's own, else an address of the network, else the near end of a tunnel.
-fn link_authority(config: &Config, endpoints: &[TlsEndpoint]) -> Option<String> {
-    let bound = endpoints
-        .iter()
-        .filter_map(|endpoint| endpoint.address.parse::<SocketAddr>().ok());
-    let ports: Vec<SocketAddr> = bound.collect();
-    let port = ports.first()?.port();
-    if let Some(name) = config.names.first() {
-        return Some(format!("{name}:{port}"));
-    }
-    let is_reachable = |at: &&SocketAddr| !at.ip().is_loopback() && !at.ip().is_unspecified();
-    let reachable = ports.iter().find(is_reachable);
-    Some(reachable.map_or_else(|| format!("localhost:{port}"), ToString::to_string))
 }
 
 fn settings(config: &Config, paths: &Paths, descriptors: DescriptorLimit) -> Settings {

@@ -146,6 +146,9 @@ pub struct Ready {
     pub socket: String,
     /// The TLS listeners.
     pub tls: Vec<TlsEndpoint>,
+    /// Whether every remote way in is closed, so that there are no TLS listeners.
+    #[serde(default)]
+    pub locked_down: bool,
 }
 
 /// `GET /v1/status` and `transom status --json`: what `up` said, with counts.
@@ -167,6 +170,9 @@ pub struct Status {
     pub socket: String,
     /// The TLS listeners.
     pub tls: Vec<TlsEndpoint>,
+    /// Whether every remote way in is closed, so that there are no TLS listeners.
+    #[serde(default)]
+    pub locked_down: bool,
     /// The state directory.
     pub directory: String,
     /// Whether the binary carries the web app.
@@ -253,6 +259,36 @@ pub struct Revoked {
     pub sessions: Vec<String>,
     /// From the request to the answer, in microseconds.
     pub elapsed_us: u64,
+}
+
+/// `DELETE /v1/devices/{id}/connections`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Disconnected {
+    /// The device, whose trust stays.
+    pub device_id: DeviceId,
+    /// How many of its connections were closed.
+    pub closed: u64,
+}
+
+/// `POST /v1/lockdown`: there is nothing to choose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Lockdown {}
+
+/// The answer to a lock-down: every remote way in is closed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LockedDown {
+    /// How many remote connections were closed.
+    pub closed: u64,
+    /// From the request to the answer, in microseconds.
+    pub elapsed_us: u64,
+}
+
+/// `DELETE /v1/lockdown`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LockdownLifted {
+    /// How many remote listeners were opened; none where it was not locked down.
+    pub listeners: u64,
 }
 
 /// `POST /v1/shutdown`.

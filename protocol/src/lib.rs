@@ -6,6 +6,7 @@
 
 pub mod access;
 pub mod attach;
+pub mod audit;
 pub mod bytes;
 pub mod events;
 pub mod pairing;

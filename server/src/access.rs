@@ -15,10 +15,12 @@ use pairing::{
 use tokio::sync::Notify;
 
 use crate::{
+    audit::Damper,
     clock,
     connections::Connections,
     gate::OwnNames,
     limits::Limits,
+    lockdown::{Doors, Lockdown, LockdownFile},
     peer::{LocalOrigin, Peer, WhoIs},
     random,
     refusals::Refusals,
@@ -35,7 +37,7 @@ pub struct ServerConfig {
     /// Further host names that a browser may use for this daemon, on a listener's own port.
     pub names: Vec<String>,
     /// Host and port that an offer's link begins with: what a device of the owner reaches best; none without a
-    /// TLS listener.
+    /// TLS listener. For the beginning: a lock-down that is lifted may bring another.
     pub link_authority: Option<String>,
     /// What the product calls its resources, for the names of scopes: with `session` they are `session:view` and so on.
     pub noun: &'static str,
@@ -59,6 +61,10 @@ pub struct Deps {
     pub touched: Arc<dyn Fn(DeviceId) -> Vec<String> + Send + Sync>,
     /// Says what a tailnet knows about a peer.
     pub who_is: Arc<dyn WhoIs>,
+    /// Opens the remote listeners again when a lock-down is lifted.
+    pub doors: Arc<dyn Doors>,
+    /// Says whether the daemon is locked down.
+    pub lockdown: LockdownFile,
 }
 
 /// The shared state of the access layer; handlers get it as `App<Arc<Access>>`.
@@ -86,6 +92,9 @@ pub struct Access {
     pub(crate) who_is: Arc<dyn WhoIs>,
     /// Which refusals of devices were written down lately.
     pub(crate) refusals: Refusals,
+    pub(crate) lockdown: Lockdown,
+    link_authority: Mutex<Option<String>>,
+    damper: Mutex<Damper>,
     devices: Mutex<Devices>,
     authority: Mutex<Authority>,
     proofs: Mutex<Proofs>,
@@ -103,9 +112,17 @@ impl Access {
             instance,
             token_key,
         } = deps.opened;
+        let connections = Connections::new(config.limits.clone());
+        let lockdown = Lockdown::new(deps.lockdown, deps.doors);
+        if lockdown.is_locked() {
+            connections.lock_down(|| ());
+        }
         Arc::new(Self {
             names: OwnNames::new(&instance, &config.names),
-            connections: Connections::new(config.limits.clone()),
+            connections,
+            lockdown,
+            link_authority: Mutex::new(config.link_authority.clone()),
+            damper: Mutex::default(),
             devices: Mutex::new(Devices::load(devices, tombstones, config.idle_expiry)),
             authority: Mutex::new(Authority::new(config.pairing.clone(), &mut random::rng())),
             proofs: Mutex::new(Proofs::new(&mut random::rng())),
@@ -154,6 +171,28 @@ impl Access {
     /// The store, for the rows that the product adds to the audit trail.
     pub fn store(&self) -> &Store {
         &self.store
+    }
+
+    /// Whether every remote way in is closed.
+    pub fn is_locked_down(&self) -> bool {
+        self.lockdown.is_locked()
+    }
+
+    /// Host and port that an offer's link begins with; none where no device can come in.
+    pub(crate) fn link_authority(&self) -> Option<String> {
+        self.link_authority
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    pub(crate) fn set_link_authority(&self, authority: Option<String>) {
+        *self.link_authority.lock().unwrap_or_else(PoisonError::into_inner) = authority;
+    }
+
+    /// Who wrote how many audit rows. Hold it for one row, never across an await.
+    pub(crate) fn damper(&self) -> MutexGuard<'_, Damper> {
+        self.damper.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The pin of the identity key.

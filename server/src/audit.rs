@@ -1,8 +1,14 @@
 //! The audit trail's rows: who did what to whom, with what outcome; never content and never a secret.
 
+mod damper;
+pub(crate) mod upkeep;
+
 use std::borrow::Cow;
 
-use pairing::UnixMillis;
+use pairing::{Principal, UnixMillis};
+
+pub(crate) use self::damper::{Damper, Share};
+use crate::{access::Access, authenticate::name_of, peer::Peer, store::StoreError};
 
 /// One row of the append-only table `audit`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,6 +69,113 @@ impl AuditRow {
     }
 }
 
+impl Access {
+    /// Appends a row about what a principal does, before it is done. Of the owner every row is written; of all others so many
+    /// as their share allows, and what is beyond that is counted in one row.
+    ///
+    /// # Errors
+    /// When it could not be made to last: what it is about must not be done.
+    pub async fn append_audit(&self, by: &Principal, peer: &Peer, row: AuditRow) -> Result<(), StoreError> {
+        let is_admitted = match by {
+            Principal::Owner => true,
+            Principal::Nobody => self.damper().admits(&peer.limit_key(), Share::OF_STRANGERS, &row),
+            Principal::Session(_) | Principal::Device { .. } | Principal::Guest(_) => {
+                self.damper().admits(&name_of(by), Share::OF_KNOWN, &row)
+            }
+        };
+        match is_admitted {
+            true => self.store.append_audit(row).await,
+            false => Ok(()),
+        }
+    }
+}
+
+/// A row in its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditEntry {
+    /// Its number, counted from 1; none is used twice.
+    pub sequence: u64,
+    /// What it says.
+    pub row: AuditRow,
+}
+
+/// Which rows are wanted; what is not said does not matter.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AuditFilter {
+    /// Those behind this one, from there on; without it, the latest.
+    pub after: Option<u64>,
+    /// Not older than this.
+    pub since: Option<UnixMillis>,
+    /// Older than this.
+    pub until: Option<UnixMillis>,
+    /// Of this principal, by the name that the trail gives it.
+    pub principal: Option<String>,
+    /// By this device or about it.
+    pub device: Option<String>,
+    /// By programs of this resource or about it.
+    pub session: Option<String>,
+    /// Of this action.
+    pub kind: Option<String>,
+    /// At most so many.
+    pub limit: u32,
+}
+
+/// What came of following the chain.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AuditVerdict {
+    /// How many rows there are.
+    pub rows: u64,
+    /// The first of them, if there is one.
+    pub first: Option<u64>,
+    /// The last of them, if there is one.
+    pub last: Option<u64>,
+    /// How many faults were found.
+    pub fault_count: u64,
+    /// The first of them.
+    pub faults: Vec<AuditFault>,
+}
+
+/// What is wrong with the trail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AuditFault {
+    /// Rows are gone at the beginning, and it was not their age.
+    #[error("what stood before row {0} was not deleted by the daemon")]
+    Beginning(u64),
+    /// A row says something else than what was written, or stands in another's place.
+    #[error("row {0} is not what was written")]
+    Changed(u64),
+    /// Rows are gone from here to there.
+    #[error("rows {0} to {1} are missing")]
+    Missing(u64, u64),
+    /// Rows are gone at the end, from here to there at least.
+    #[error("rows {0} to {1} are cut off")]
+    CutOff(u64, u64),
+    /// The trail is whole in itself, and another one than was written down last.
+    #[error("row {0} is another than the one that keys/epoch names")]
+    Another(u64),
+    /// The store knows of fewer ended devices than there were.
+    #[error("{0} ended devices are known, and {1} had ended")]
+    Revocations(u64, u64),
+    /// How far the trail had come is not known.
+    #[error("keys/epoch is missing, so rows may be cut off at the end")]
+    NoEpoch,
+}
+
+impl AuditFault {
+    /// A stable name.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Beginning(_) => "beginning",
+            Self::Changed(_) => "changed",
+            Self::Missing(..) => "missing",
+            Self::CutOff(..) => "cut_off",
+            Self::Another(_) => "another",
+            Self::Revocations(..) => "revocations",
+            Self::NoEpoch => "no_epoch",
+        }
+    }
+}
+
 /// What the access layer itself does.
 pub mod action {
     /// The owner made an offer.
@@ -93,4 +206,32 @@ pub mod action {
     pub const DEVICE_SIGNED_OUT: &str = "device_signed_out";
     /// A device's time was over.
     pub const DEVICE_EXPIRED: &str = "device_expired";
+    /// A device got another role.
+    pub const ROLE_CHANGED: &str = "role_changed";
+    /// The owner closed a device's connections.
+    pub const DEVICE_DISCONNECTED: &str = "device_disconnected";
+    /// Every remote way in was closed.
+    pub const LOCKED_DOWN: &str = "locked_down";
+    /// The remote ways in were opened again.
+    pub const LOCKDOWN_LIFTED: &str = "lockdown_lifted";
+    /// The owner had the daemon go on with a store that is older than what was written last.
+    pub const OLDER_STORE_ACCEPTED: &str = "older_store_accepted";
+    /// One peer made more rows than are written one by one; how many of which, says the detail.
+    pub const ROWS_OMITTED: &str = "rows_omitted";
+
+    /// Whether how far the trail has come is written down at once after such a row: whoever cut it off would undo something.
+    pub(crate) fn is_urgent(action: &str) -> bool {
+        [
+            PAIRING_APPROVED,
+            DEVICE_ADDED,
+            DEVICE_REVOKED,
+            DEVICE_SIGNED_OUT,
+            DEVICE_EXPIRED,
+            ROLE_CHANGED,
+            LOCKED_DOWN,
+            LOCKDOWN_LIFTED,
+            OLDER_STORE_ACCEPTED,
+        ]
+        .contains(&action)
+    }
 }

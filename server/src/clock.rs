@@ -14,6 +14,11 @@ pub fn timestamp(at: UnixMillis) -> Timestamp {
     Timestamp::from_millisecond(at.0).unwrap_or(end)
 }
 
+/// A moment of the wire, to the millisecond.
+pub fn millis(at: Timestamp) -> UnixMillis {
+    UnixMillis(at.as_millisecond())
+}
+
 #[cfg(test)]
 mod tests {
     use pairing::UnixMillis;

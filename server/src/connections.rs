@@ -123,6 +123,9 @@ impl Connections {
         if !authenticated.is_current() {
             return Err(Refused::Ended);
         }
+        if !connection.peer().is_local() && table.is_locked_down() {
+            return Err(Refused::Ended);
+        }
         table.bind(connection.id(), owner, self.shared.limits.per_principal)
     }
 
@@ -160,6 +163,32 @@ impl Connections {
             .iter()
             .for_each(|connection| connection.revoked_token().cancel());
         Ok((ended, Ended { connections }))
+    }
+
+    /// Ends everything remote under the registry's lock: `end` makes it dead. From then on every remote stream that comes is cut,
+    /// and none is given to anybody.
+    pub(crate) fn lock_down<T>(&self, end: impl FnOnce() -> T) -> (T, Ended) {
+        let (ended, connections) = {
+            let mut table = self.table();
+            table.lock_down();
+            (end(), table.remote())
+        };
+        connections
+            .iter()
+            .for_each(|connection| connection.revoked_token().cancel());
+        (ended, Ended { connections })
+    }
+
+    /// Takes remote streams again.
+    pub(crate) fn open(&self) {
+        self.table().open();
+    }
+
+    /// Cuts every connection that a device has now, and says how many.
+    pub(crate) fn disconnect(&self, device: DeviceId) -> usize {
+        let connections = self.table().of(&Owner::Device(device));
+        connections.iter().for_each(|connection| connection.cut());
+        connections.len()
     }
 
     /// Cuts ended connections: plain ones at once, upgraded ones after the time for one close frame. Returns when each is cut.
@@ -223,6 +252,11 @@ impl Ended {
     /// How many there are.
     pub(crate) fn count(&self) -> usize {
         self.connections.len()
+    }
+
+    /// Cuts them all without a word: whoever is at the other end may come again when the way in is open.
+    pub(crate) fn cut_now(&self) {
+        self.connections.iter().for_each(|connection| connection.cut());
     }
 
     /// Takes out the caller's own, which carries the answer away; from here on it is the caller who cuts it.

@@ -123,6 +123,15 @@ pub enum Failure {
     /// No device can reach this daemon.
     #[error("no TLS listener runs, so no device could follow an offer's link")]
     NoListener,
+    /// Every remote way in is closed.
+    #[error("this daemon is locked down, so no device can reach it")]
+    LockedDown,
+    /// A lock-down is in force, and was not made to last.
+    #[error("every remote way in is closed, but that could not be written down: it would end with a restart")]
+    LockedInMemoryOnly,
+    /// A lock-down was not lifted.
+    #[error("the remote listeners are closed still: {0}")]
+    NotLifted(String),
     /// The store failed; what must be stored before it is done was not done.
     #[error("the daemon could not write its store, so nothing was changed")]
     StoreFailed,
@@ -227,6 +236,9 @@ impl Failure {
             Self::Internal { .. } => (500, "internal"),
             Self::StoreFailed => (503, "store_failed"),
             Self::NoListener => (409, "no_listener"),
+            Self::LockedDown => (409, "locked_down"),
+            Self::LockedInMemoryOnly => (500, "locked_in_memory_only"),
+            Self::NotLifted(_) => (409, "not_lifted"),
             Self::Pairing { code, fault, .. } => (status_of(*fault), code),
             Self::Proof(error) => (status_of(error.fault()), error.code()),
         }
@@ -269,6 +281,15 @@ impl Failure {
             Self::RevokedInMemoryOnly => "make the store writable and revoke again before a restart",
             Self::Internal { .. } => "look for the request_id in the daemon's log",
             Self::StoreFailed => "see the daemon's log: is the disk full or read-only?",
+            Self::LockedDown => {
+                "`transom lockdown --lift` on the machine itself opens the remote ways in again"
+            }
+            Self::LockedInMemoryOnly => {
+                "make the state directory writable and lock down again before a restart"
+            }
+            Self::NotLifted(_) => {
+                "see who has the address, or restart the daemon with another, and lift it again"
+            }
             Self::NoListener => "name an address in listen.tls, or start the daemon with `--tls`",
             Self::Pairing { fault, .. } => hint_of(*fault),
             Self::Proof(error) => hint_of_proof(error),

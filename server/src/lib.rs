@@ -17,6 +17,7 @@ pub mod gate;
 mod headers;
 pub mod limits;
 pub mod listen;
+pub mod lockdown;
 pub mod peer;
 pub mod random;
 mod refusals;
@@ -37,6 +38,7 @@ pub use access::{Access, Deps, ServerConfig};
 pub use connections::{Connection, Connections};
 pub use error::Failure;
 pub use listen::Listener;
+pub use lockdown::{Doors, LockdownFile, OpenDoors};
 pub use peer::{
     EveryoneOutside, LocalAnswer, LocalOrigin, LocalPeer, LocalProcess, NoTailnet, Peer, RemotePeer, WhoIs,
 };

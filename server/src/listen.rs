@@ -43,6 +43,14 @@ pub enum Listener {
 }
 
 impl Listener {
+    /// Whether other machines may come by it: a lock-down closes it.
+    pub(crate) fn is_remote(&self) -> bool {
+        match self {
+            Self::Unix(_) => false,
+            Self::Tls { .. } => true,
+        }
+    }
+
     /// Accepts until the soft stop. It never waits on a connection it accepted.
     pub(crate) async fn run(self, edge: Arc<Edge>, stop: Stop) {
         let generation = edge.access.next_generation();

@@ -1,6 +1,11 @@
 //! The other end of a connection, before authentication: evidence, not identity.
 
-use std::{fmt, net::SocketAddr, os::fd::BorrowedFd, sync::Arc};
+use std::{
+    fmt,
+    net::{IpAddr, SocketAddr},
+    os::fd::BorrowedFd,
+    sync::Arc,
+};
 
 use futures_util::future::BoxFuture;
 use pairing::{Authenticated, Generation, Place, TailnetIdentity};
@@ -55,6 +60,25 @@ impl Peer {
     /// Whether it is a process of this process's own user.
     pub(crate) fn is_own(&self) -> bool {
         matches!(self, Self::Local(peer) if peer.is_own())
+    }
+
+    /// One peer for limits: a node of the tailnet, an IPv4 address, an IPv6 /64, all of loopback, or the Unix socket
+    /// (access.md 2).
+    pub(crate) fn limit_key(&self) -> String {
+        let Self::Remote(remote) = self else {
+            return "local".to_owned();
+        };
+        if let Some(tailnet) = &remote.tailnet {
+            return tailnet.node_id.clone();
+        }
+        match remote.address.ip().to_canonical() {
+            address if address.is_loopback() => "loopback".to_owned(),
+            IpAddr::V4(address) => address.to_string(),
+            IpAddr::V6(address) => {
+                let [a, b, c, d, ..] = address.segments();
+                format!("{a:x}:{b:x}:{c:x}:{d:x}::/64")
+            }
+        }
     }
 }
 
@@ -158,5 +182,36 @@ mod tests {
             tailnet: None,
         });
         assert_eq!(remote.to_string(), "[::1]:9");
+    }
+
+    fn remote(text: &str) -> Peer {
+        let [address, listener] = [text, "[::]:7443"].map(|text| text.parse().unwrap());
+        Peer::Remote(RemotePeer {
+            address,
+            listener,
+            generation: Generation(1),
+            tailnet: None,
+        })
+    }
+
+    #[test]
+    fn one_peer_is_an_address_a_network_of_version_6_or_all_of_loopback() {
+        assert_eq!(
+            remote("192.0.2.7:1").limit_key(),
+            remote("[::ffff:192.0.2.7]:2").limit_key()
+        );
+        assert_ne!(
+            remote("192.0.2.7:1").limit_key(),
+            remote("192.0.2.8:1").limit_key()
+        );
+        assert_eq!(
+            remote("[2001:db8:0:1::1]:1").limit_key(),
+            remote("[2001:db8:0:1:ffff::2]:2").limit_key()
+        );
+        assert_ne!(
+            remote("[2001:db8:0:1::1]:1").limit_key(),
+            remote("[2001:db8:0:2::1]:1").limit_key()
+        );
+        assert_eq!(remote("127.0.0.1:1").limit_key(), remote("[::1]:2").limit_key());
     }
 }

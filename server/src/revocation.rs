@@ -55,7 +55,7 @@ pub(crate) async fn revoke(access: &Arc<Access>, by: Revoker, device: DeviceId) 
     };
     let (revoked, mut ended) = match dead {
         Ok(dead) => dead,
-        Err(refused) => return Err(record_refusal(access, row, refused).await),
+        Err(refused) => return Err(record_refusal(access, &by, row, refused).await),
     };
     let closed = ended.count() as u64;
     let own = ended.take(by.connection.id());
@@ -80,8 +80,12 @@ pub(crate) async fn revoke(access: &Arc<Access>, by: Revoker, device: DeviceId) 
     Ok(Outcome { answer, was_own })
 }
 
-async fn record_refusal(access: &Access, row: AuditRow, refused: RevokeError) -> Failure {
-    if let Err(error) = access.store.append_audit(row.outcome(refused.code())).await {
+async fn record_refusal(access: &Access, by: &Revoker, row: AuditRow, refused: RevokeError) -> Failure {
+    let row = row.outcome(refused.code());
+    if let Err(error) = access
+        .append_audit(&by.principal, by.connection.peer(), row)
+        .await
+    {
         tracing::warn!(%error, "could not record a refused revocation");
     }
     refused.into()
@@ -115,14 +119,15 @@ impl Access {
     }
 }
 
-/// A hold lasts for one write that does not block, so this takes no longer than that.
-async fn until_quiet(standing: &Standing) {
+/// Returns when no write of the principal is under way. A hold lasts for one write that does not block, so this takes no longer than that.
+pub(crate) async fn until_quiet(standing: &Standing) {
     while !standing.is_quiet() {
         sleep(QUIET_STEP).await;
     }
 }
 
-fn cut_after_answer(connection: Arc<Connection>) {
+/// Cuts the caller's own connection once its answer had the time to leave.
+pub(crate) fn cut_after_answer(connection: Arc<Connection>) {
     tokio::spawn(async move {
         sleep(OWN_ANSWER).await;
         connection.cut();

@@ -1,8 +1,10 @@
 //! Every route of the access layer, with what it demands.
 
+pub mod audit;
 mod auth;
 mod devices;
 mod health;
+mod lockdown;
 mod pairing;
 mod whoami;
 
@@ -10,7 +12,7 @@ use std::sync::Arc;
 
 use ::pairing::{
     Fault, Label,
-    marker::{Any, DeviceList, DeviceManage, DeviceRevoke, OwnRecord},
+    marker::{Any, AuditView, DeviceList, DeviceManage, DeviceRevoke, LiftLockdown, Lockdown, OwnRecord},
 };
 use http::Method;
 
@@ -30,7 +32,17 @@ pub fn routes() -> Routes<Arc<Access>> {
             None,
             devices::sign_out::sign_out,
         )
-        .route::<DeviceRevoke, _, _>(Method::DELETE, "/v1/devices/{id}", None, devices::revoke::revoke);
+        .route::<DeviceRevoke, _, _>(Method::DELETE, "/v1/devices/{id}", None, devices::revoke::revoke)
+        .route::<DeviceManage, _, _>(
+            Method::DELETE,
+            "/v1/devices/{id}/connections",
+            None,
+            devices::disconnect::disconnect,
+        )
+        .route::<AuditView, _, _>(Method::GET, "/v1/audit", None, audit::list)
+        .route::<AuditView, _, _>(Method::GET, "/v1/audit/verify", None, audit::verify)
+        .route::<Lockdown, _, _>(Method::POST, "/v1/lockdown", None, lockdown::lock)
+        .route::<LiftLockdown, _, _>(Method::DELETE, "/v1/lockdown", None, lockdown::lift);
     pairing::add(auth::add(routes))
 }
 

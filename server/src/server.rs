@@ -8,16 +8,18 @@ use axum::{
     response::{IntoResponse, Response},
     routing::any,
 };
-use tokio::{task::JoinSet, time::timeout};
+use tokio::{sync::mpsc::UnboundedReceiver, task::JoinSet, time::timeout};
 use tower::ServiceExt;
 
 use crate::{
     access::Access,
+    audit::upkeep,
     edge::Edge,
     error::Failure,
     expiry,
     limits::{AFTER_CUT, BODY},
     listen::Listener,
+    lockdown::Order,
     router::Routes,
     routes,
     shutdown::{Shutdown, Stop},
@@ -69,21 +71,29 @@ impl Server {
         let drain = self.access.config.limits.drain;
         let mut loops = JoinSet::new();
         loops.spawn(expiry::run(Arc::clone(&self.access), stop.clone()));
+        loops.spawn(upkeep::run(Arc::clone(&self.access), stop.clone()));
         let edge = Arc::new(self.edge());
-        for listener in listeners {
+        let (remote, local): (Vec<_>, Vec<_>) = listeners.into_iter().partition(Listener::is_remote);
+        for listener in local {
             loops.spawn(listener.run(Arc::clone(&edge), stop.clone()));
         }
+        let mut remote = Remote::open(remote, &edge, &stop);
         let result = tokio::select! {
             biased;
             () = stop.requested(Shutdown::Soft) => Ok(()),
             Some(_) = loops.join_next() => Err(Crashed),
+            () = remote.run() => Err(Crashed),
         };
+        // Whoever still orders something is told that nobody serves any more.
+        remote.orders = None;
         connections.drain();
+        upkeep::finish(&edge.access).await;
         tokio::select! {
             biased;
             () = stop.requested(Shutdown::Hard) => (),
             _ = timeout(drain, connections.until_empty()) => (),
         }
+        remote.accepting.shutdown().await;
         loops.shutdown().await;
         connections.cut_all();
         // What is cut has no say in how long it takes; this only lets its tasks notice.
@@ -101,6 +111,59 @@ impl Server {
             access: self.access,
             router,
         }
+    }
+}
+
+/// The remote listeners, which a lock-down closes and its end opens.
+struct Remote<'a> {
+    accepting: JoinSet<()>,
+    orders: Option<UnboundedReceiver<Order>>,
+    edge: &'a Arc<Edge>,
+    stop: &'a Stop,
+}
+
+impl<'a> Remote<'a> {
+    fn open(listeners: Vec<Listener>, edge: &'a Arc<Edge>, stop: &'a Stop) -> Self {
+        let mut remote = Self {
+            accepting: JoinSet::new(),
+            orders: edge.access.lockdown.orders(),
+            edge,
+            stop,
+        };
+        remote.accept(listeners);
+        remote
+    }
+
+    fn accept(&mut self, listeners: Vec<Listener>) {
+        for listener in listeners {
+            self.accepting
+                .spawn(listener.run(Arc::clone(self.edge), self.stop.clone()));
+        }
+    }
+
+    /// Does what is ordered; returns where a listener's task ended on its own.
+    async fn run(&mut self) {
+        loop {
+            tokio::select! {
+                biased;
+                Some(_) = self.accepting.join_next() => return,
+                Some(order) = next(&mut self.orders) => match order {
+                    Order::Close(done) => {
+                        self.accepting.shutdown().await;
+                        done.send(()).ok();
+                    }
+                    Order::Open(listeners) => self.accept(listeners),
+                },
+                else => std::future::pending().await,
+            }
+        }
+    }
+}
+
+async fn next(orders: &mut Option<UnboundedReceiver<Order>>) -> Option<Order> {
+    match orders {
+        Some(orders) => orders.recv().await,
+        None => None,
     }
 }
 

@@ -4,25 +4,56 @@
 //! for is made even if nobody waits for the answer any more. Nothing but this module writes the file.
 
 mod audit;
+mod chain;
 mod devices;
+mod epoch;
 mod error;
 mod meta;
+mod reader;
 mod schema;
 mod token_key;
+mod verify;
 mod writer;
 
 use std::{path::Path, sync::Arc};
 
 use pairing::{Device, DeviceId, TokenKey, Tombstone, UnixMillis};
+use rusqlite::Transaction;
+use tokio::sync::watch;
 
-pub use self::error::StoreError;
-use self::writer::{Lane, Writer};
-use crate::audit::AuditRow;
+use self::{
+    chain::AuditKey,
+    epoch::{Epoch, EpochKeeper},
+    writer::{Lane, Writer},
+};
+pub use self::{error::StoreError, reader::AuditReader};
+use crate::audit::{AuditRow, action};
 
 /// The open store. Clones share one writer; the file is closed when the last of them is gone.
 #[derive(Clone)]
 pub struct Store {
+    /// Before the trail: what it has not done yet still writes rows.
     writer: Arc<Writer>,
+    trail: Arc<Trail>,
+    reader: AuditReader,
+}
+
+/// What the audit trail needs besides its table.
+struct Trail {
+    key: AuditKey,
+    epoch: EpochKeeper,
+    /// The number of the last row.
+    last: watch::Sender<u64>,
+}
+
+/// Whether a store may be used that is older than what was written last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OlderStore {
+    /// It may not: devices that were revoked since would be back.
+    #[default]
+    Refused,
+    /// The owner knows, and wants it all the same.
+    Accepted,
 }
 
 /// What the store held when it was opened.
@@ -41,28 +72,66 @@ pub struct Opened {
 }
 
 impl Store {
-    /// Opens the store, or makes it where there is none, and reads the token key from the directory of keys.
+    /// Opens the store, or makes it where there is none, and reads token key and audit key from the directory of keys.
     ///
     /// The caller holds the daemon's lock: two processes never open it at the same time.
     ///
     /// # Errors
-    /// When the file is newer than this binary (it stays byte-identical), corrupt, or not private; when the token key is
-    /// missing or another while there are devices.
+    /// When the file is newer than this binary (it stays byte-identical), corrupt, not private, or older than what was written
+    /// last; when the token key is missing or another while there are devices; when the audit key is.
     pub fn open(path: &Path, keys: &Path, now: UnixMillis) -> Result<Opened, StoreError> {
-        Self::open_as_it_is(path, keys, now).map_err(|error| error.in_file(path))
+        Self::open_with(path, keys, now, OlderStore::Refused)
     }
 
-    fn open_as_it_is(path: &Path, keys: &Path, now: UnixMillis) -> Result<Opened, StoreError> {
+    /// The same, and says what to do with an older store.
+    ///
+    /// # Errors
+    /// As [`Store::open`].
+    pub fn open_with(
+        path: &Path,
+        keys: &Path,
+        now: UnixMillis,
+        older: OlderStore,
+    ) -> Result<Opened, StoreError> {
+        Self::open_as_it_is(path, keys, now, older).map_err(|error| error.in_file(path))
+    }
+
+    fn open_as_it_is(
+        path: &Path,
+        keys: &Path,
+        now: UnixMillis,
+        older: OlderStore,
+    ) -> Result<Opened, StoreError> {
         let mut connection = schema::open(path, now)?;
         let transaction = connection.transaction()?;
+        let (key, begins) = chain::load_or_begin(&transaction, keys)?;
+        let noted = Epoch::read(keys)?;
+        let reason = epoch::behind(&transaction, noted, begins)?;
+        let is_new = begins || reason.is_some();
+        if let Some(reason) = reason {
+            accept(&transaction, &key, (path, reason), now, older)?;
+        }
         devices::forget_tombstones(&transaction, now)?;
         let devices = devices::all(&transaction)?;
         let tombstones = devices::tombstones(&transaction)?;
         let instance = meta::instance(&transaction)?;
         let token_key = token_key::load_or_create(&transaction, keys, !devices.is_empty())?;
+        let reached = Epoch::of(&transaction)?;
+        if is_new {
+            // Before the store says so itself: one without is refused.
+            reached.write_in(keys)?;
+        }
         transaction.commit()?;
+        let trail = Trail {
+            key,
+            epoch: EpochKeeper::start(keys)?,
+            last: watch::Sender::new(reached.last.sequence),
+        };
+        trail.epoch.note(reached, false);
         let store = Self {
             writer: Arc::new(Writer::start(connection)?),
+            trail: Arc::new(trail),
+            reader: AuditReader::new(path, keys),
         };
         Ok(Opened {
             store,
@@ -78,12 +147,10 @@ impl Store {
     /// # Errors
     /// When it could not be made to last: then nothing of it is stored.
     pub async fn commit_device(&self, device: Device, audit: AuditRow) -> Result<(), StoreError> {
-        self.writer
-            .run(Lane::Ordinary, move |transaction| {
-                devices::insert(transaction, &device)?;
-                audit::append(transaction, &audit)
-            })
-            .await
+        self.change(Lane::Ordinary, audit, move |transaction| {
+            devices::insert(transaction, &device)
+        })
+        .await
     }
 
     /// Replaces a device by its tombstone, ahead of everything that waits.
@@ -91,12 +158,11 @@ impl Store {
     /// # Errors
     /// When it could not be made to last: the device would return after a restart.
     pub async fn revoke_device(&self, tombstone: Tombstone, audit: AuditRow) -> Result<(), StoreError> {
-        self.writer
-            .run(Lane::Priority, move |transaction| {
-                devices::bury(transaction, &tombstone)?;
-                audit::append(transaction, &audit)
-            })
-            .await
+        self.change(Lane::Priority, audit, move |transaction| {
+            devices::bury(transaction, &tombstone)?;
+            meta::count_revocation(transaction)
+        })
+        .await
     }
 
     /// Notes when and where a device was last seen.
@@ -116,23 +182,74 @@ impl Store {
     /// # Errors
     /// When it could not be made to last: what it is about must not be done.
     pub async fn append_audit(&self, row: AuditRow) -> Result<(), StoreError> {
-        self.writer
-            .run(Lane::Ordinary, move |transaction| {
-                audit::append(transaction, &row)
-            })
-            .await
+        self.change(Lane::Ordinary, row, |_| Ok(())).await
+    }
+
+    /// The same, ahead of everything that waits.
+    ///
+    /// # Errors
+    /// As [`Store::append_audit`].
+    pub async fn append_audit_first(&self, row: AuditRow) -> Result<(), StoreError> {
+        self.change(Lane::Priority, row, |_| Ok(())).await
+    }
+
+    /// Deletes audit rows that are older than 400 days.
+    ///
+    /// # Errors
+    /// When they could not be deleted; they still stand then.
+    pub async fn prune_audit(&self, now: UnixMillis) -> Result<(), StoreError> {
+        loop {
+            let trail = Arc::clone(&self.trail);
+            let work = move |transaction: &Transaction<'_>| audit::prune(transaction, &trail.key, now);
+            if !self.writer.run(Lane::Ordinary, work).await? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// What reads the audit trail, beside the writer.
+    pub fn audit_reader(&self) -> AuditReader {
+        self.reader.clone()
+    }
+
+    /// The number of the last audit row, and its changes.
+    pub fn audit_growth(&self) -> watch::Receiver<u64> {
+        self.trail.last.subscribe()
+    }
+
+    /// Makes a change and its audit row last, in one transaction.
+    fn change<W>(
+        &self,
+        lane: Lane,
+        row: AuditRow,
+        work: W,
+    ) -> impl Future<Output = Result<(), StoreError>> + use<W>
+    where
+        W: FnOnce(&Transaction<'_>) -> Result<(), StoreError> + Send + 'static,
+    {
+        let (trail, told) = (Arc::clone(&self.trail), Arc::clone(&self.trail));
+        let is_urgent = action::is_urgent(&row.action);
+        let work = move |transaction: &Transaction<'_>| {
+            work(transaction)?;
+            audit::append(transaction, &trail.key, &row)?;
+            Epoch::of(transaction)
+        };
+        let stored = self.writer.run_then(lane, work, move |reached: &Epoch| {
+            told.epoch.note(*reached, is_urgent);
+            told.last.send_replace(reached.last.sequence);
+        });
+        async move { stored.await.map(drop) }
     }
 
     /// The latest audit rows, oldest first.
-    ///
-    /// # Errors
-    /// When they could not be read.
-    pub async fn audit_rows(&self, limit: u32) -> Result<Vec<AuditRow>, StoreError> {
-        self.writer
-            .run(Lane::Ordinary, move |transaction| {
-                audit::latest(transaction, limit)
-            })
-            .await
+    #[cfg(test)]
+    pub(crate) async fn audit_rows(&self, limit: u32) -> Result<Vec<AuditRow>, StoreError> {
+        let filter = crate::audit::AuditFilter {
+            limit,
+            ..Default::default()
+        };
+        let entries = self.reader.rows(&filter)?;
+        Ok(entries.into_iter().map(|entry| entry.row).collect())
     }
 
     /// From now on every change fails, as on a full disk.
@@ -151,6 +268,24 @@ impl Store {
     async fn set_query_only(&self, on: bool) {
         self.writer.set_query_only(on).await;
     }
+}
+
+/// Goes on with an older store if the owner wants it: its trail says so from then on.
+fn accept(
+    transaction: &Transaction<'_>,
+    key: &AuditKey,
+    (path, reason): (&Path, String),
+    now: UnixMillis,
+    older: OlderStore,
+) -> Result<(), StoreError> {
+    if older == OlderStore::Refused {
+        return Err(StoreError::Older {
+            path: path.to_owned(),
+            reason,
+        });
+    }
+    let row = AuditRow::new(now, "owner", "", action::OLDER_STORE_ACCEPTED, "").detail(reason);
+    audit::append(transaction, key, &row)
 }
 
 impl std::fmt::Debug for Store {

@@ -1,9 +1,10 @@
 //! What the tests of this crate share: a server on real sockets, and clients that speak to it.
 
-use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{io, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use axum::body::Bytes;
 use certs::{Identity, Names, Resolver, SpkiPin};
+use futures_util::future::BoxFuture;
 use http::{HeaderMap, Method, Request, StatusCode, header};
 use http_body_util::{BodyExt, Full};
 use hyper::{
@@ -28,6 +29,7 @@ use crate::{
     clock,
     limits::Limits,
     listen::Listener,
+    lockdown::{Doors, LockdownFile, OpenDoors},
     peer::{EveryoneOutside, NoTailnet, WhoIs},
     random,
     router::Routes,
@@ -44,7 +46,37 @@ pub(crate) struct TestServer {
     pub(crate) stop: Stop,
     pub(crate) task: Option<JoinHandle<Result<(), Crashed>>>,
     pub(crate) pin: SpkiPin,
-    _directory: TempDir,
+    pub(crate) directory: TempDir,
+}
+
+/// Binds the address again that the server began with.
+struct SameDoors {
+    address: SocketAddr,
+    config: Arc<rustls::ServerConfig>,
+}
+
+impl Doors for SameDoors {
+    fn open(&self) -> BoxFuture<'_, io::Result<OpenDoors>> {
+        Box::pin(async {
+            let listener = Listener::Tls {
+                listener: TcpListener::bind(self.address).await?,
+                config: Arc::clone(&self.config),
+            };
+            Ok(OpenDoors {
+                listeners: vec![listener],
+                link_authority: Some(self.address.to_string()),
+            })
+        })
+    }
+}
+
+/// No remote way in at all.
+pub(crate) struct NoDoors;
+
+impl Doors for NoDoors {
+    fn open(&self) -> BoxFuture<'_, io::Result<OpenDoors>> {
+        Box::pin(async { Ok(OpenDoors::default()) })
+    }
 }
 
 /// A paired device, and its token in the wire form.
@@ -77,17 +109,22 @@ impl TestServer {
             .unwrap();
         let config = certs::server_config(Resolver::new(certified));
         let touched = Arc::new(|_| vec!["ses_0000000000000001".to_owned()]);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let tls = listener.local_addr().unwrap();
         let deps = Deps {
             opened,
             pin: identity.pin(),
             local_origin: Arc::new(EveryoneOutside),
             touched,
             who_is,
+            doors: Arc::new(SameDoors {
+                address: tls,
+                config: Arc::clone(&config),
+            }),
+            lockdown: LockdownFile::new(directory.path()),
         };
         let access = Access::new(server_config(limits), deps);
 
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let tls = listener.local_addr().unwrap();
         let socket = directory.path().join("transom.sock");
         let listeners = vec![
             Listener::Unix(UnixListener::bind(&socket).unwrap()),
@@ -103,7 +140,7 @@ impl TestServer {
             stop,
             task,
             pin: identity.pin(),
-            _directory: directory,
+            directory,
         }
     }
 

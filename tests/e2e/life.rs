@@ -61,6 +61,8 @@ async fn everything_on_disk_is_its_owners_alone() {
         "keys/identity.pem",
         "keys/certificate.pem",
         "keys/token.key",
+        "keys/audit.key",
+        "keys/epoch",
         "log/transom.jsonl",
     ] {
         assert_eq!(mode(&daemon, file), 0o600, "{file}");

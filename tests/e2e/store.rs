@@ -10,6 +10,9 @@ async fn a_newer_store_is_refused_and_stays_byte_identical() {
     let folder = used_folder().await;
     let store = folder.path().join("transom.db");
     let connection = rusqlite::Connection::open(&store).unwrap();
+    let own: i64 = connection
+        .pragma_query_value(None, "user_version", |row| row.get(0))
+        .unwrap();
     connection.pragma_update(None, "user_version", 1_000_000).unwrap();
     connection.close().unwrap();
     let before = fs::read(&store).unwrap();
@@ -21,7 +24,7 @@ async fn a_newer_store_is_refused_and_stays_byte_identical() {
     assert_eq!(fs::read(&store).unwrap(), before);
     // The lock is free again: putting the version back is all it takes.
     let connection = rusqlite::Connection::open(&store).unwrap();
-    connection.pragma_update(None, "user_version", 1).unwrap();
+    connection.pragma_update(None, "user_version", own).unwrap();
     connection.close().unwrap();
     TestDaemon::start_in(folder, &DaemonOptions::default()).await;
 }

@@ -19,6 +19,9 @@ pub(crate) struct Args {
     /// Say as one line of JSON when it is ready, and where
     #[arg(long)]
     pub(super) json: bool,
+    /// Go on with a store that is older than what was written last; devices that were revoked since are back then
+    #[arg(long)]
+    accept_older_store: bool,
     /// Leave the terminal of whoever starts it
     #[arg(long, hide = true)]
     background: bool,
@@ -42,6 +45,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         tls: args.tls.clone(),
         no_cgroups: args.no_cgroups,
         keeper_speaks: args.keeper_speaks,
+        accept_older_store: args.accept_older_store,
     };
     let say = |ready: &Ready| {
         let said = if args.json {
@@ -60,7 +64,8 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     Ok(exit::OK)
 }
 
-fn failure(error: &UpError) -> Failure {
+/// The failure with its causes.
+pub(super) fn failure(error: &UpError) -> Failure {
     let mut detail = error.to_string();
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {
@@ -87,8 +92,14 @@ fn described(ready: &Ready) -> String {
         lines.push(format!("listener   {} ({})", endpoint.address, names.join(", ")));
         lines.push(format!("pin        {}", endpoint.pin));
     }
+    if ready.locked_down {
+        lines.push(LOCKED_DOWN.to_owned());
+    }
     lines.join("\n")
 }
+
+/// Where the listeners would be listed.
+const LOCKED_DOWN: &str = "listener   none: locked down; `transom lockdown --lift` opens the remote ways in";
 
 #[cfg(test)]
 mod tests {
@@ -110,6 +121,7 @@ mod tests {
             version,
             socket,
             tls: vec![tls],
+            locked_down: false,
         };
         assert_eq!(
             described(&ready),

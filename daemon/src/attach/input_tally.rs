@@ -1,21 +1,22 @@
 //! The audit trail of input: one row per writer, session and ten seconds; how much, never what.
 
 use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use pairing::{Principal, UnixMillis};
-use server::{audit::AuditRow, clock, peer::Peer};
+use server::{Access, audit::AuditRow, clock, peer::Peer};
 use tokio::{
     sync::Notify,
     time::{Instant, sleep, sleep_until},
 };
 
-use crate::{actor, sessions::Handle};
+use crate::{actor, app::App, sessions::Handle};
 
 /// Counts one attachment's input and writes it down.
 pub(super) struct InputTally {
+    access: Arc<Access>,
     handle: Handle,
     principal: Principal,
     peer: Peer,
@@ -31,8 +32,9 @@ struct Counted {
 }
 
 impl InputTally {
-    pub(super) fn new(handle: Handle, principal: Principal, peer: Peer) -> Self {
+    pub(super) fn new(app: &App, handle: Handle, principal: Principal, peer: Peer) -> Self {
         Self {
+            access: Arc::clone(&app.access),
             handle,
             principal,
             peer,
@@ -82,7 +84,8 @@ impl InputTally {
     pub(super) async fn detached(&self) {
         self.flush().await;
         let row = actor::row(&self.principal, &self.peer, "detached", self.handle.id());
-        if self.handle.audit(row).await.is_err() {
+        let appended = self.access.append_audit(&self.principal, &self.peer, row).await;
+        if appended.is_err() {
             tracing::warn!(
                 session = self.handle.id(),
                 "a detach could not be written to the audit trail"

@@ -131,6 +131,14 @@ pub(super) fn read_all(sessions: &Path) -> (Vec<Saved>, Vec<(PathBuf, Unreadable
     (saved, unreadable)
 }
 
+/// The sessions in a folder that a device created or typed into, for who has no daemon to ask. Blocks.
+pub(crate) fn touched_on_disk(sessions: &Path, device: pairing::DeviceId) -> Vec<String> {
+    let device = device.to_string();
+    let (saved, _) = read_all(sessions);
+    let touched = saved.into_iter().filter(|one| one.touched.contains(&device));
+    touched.map(|one| one.id).collect()
+}
+
 /// Takes a session's folder away. Blocks.
 ///
 /// # Errors

@@ -63,6 +63,9 @@ impl UpError {
             Self::Config(error) => error.hint(),
             Self::Files(_) => "its owner must be you and its mode 0700 (a directory) or 0600 (a file)".to_owned(),
             Self::Lock(error) => error.hint(),
+            Self::Store(StoreError::Older { .. }) => "if a device was revoked since, it would be back: put the newest copy in \
+                its place; if this is the newest, `transom up --accept-older-store` goes on with it, and revoke again"
+                .to_owned(),
             Self::Store(_) => {
                 "nothing was changed; put a good copy in its place, or start with another TRANSOM_DIR".to_owned()
             }

@@ -13,6 +13,8 @@ use crate::limits::Limits;
 #[derive(Default)]
 pub(super) struct Table {
     last: u64,
+    /// Every remote way in is closed: what comes all the same is cut.
+    is_locked_down: bool,
     rows: BTreeMap<ConnectionId, Row>,
     /// Remote connections without owner; the first is the oldest.
     unowned: BTreeSet<ConnectionId>,
@@ -55,12 +57,14 @@ impl Table {
     }
 
     pub(super) fn accept(&mut self, connection: Arc<Connection>, limits: &Limits) -> Option<Arc<Connection>> {
+        let is_shut_out = self.is_locked_down && !connection.peer().is_local();
         let is_full = self.unowned.len() >= limits.unauthenticated || self.rows.len() >= limits.connections;
         let is_pooled = !connection.peer().is_own();
         let id = connection.id();
         if is_pooled {
             self.unowned.insert(id);
         }
+        let shut_out = is_shut_out.then(|| Arc::clone(&connection));
         self.rows.insert(
             id,
             Row {
@@ -68,12 +72,35 @@ impl Table {
                 owner: None,
             },
         );
+        if shut_out.is_some() {
+            return shut_out;
+        }
         // With none older the newcomer itself is the oldest: the table is full of connections that have owners.
         if is_pooled && is_full {
             self.pop_oldest_unowned()
         } else {
             None
         }
+    }
+
+    pub(super) fn lock_down(&mut self) {
+        self.is_locked_down = true;
+    }
+
+    pub(super) fn open(&mut self) {
+        self.is_locked_down = false;
+    }
+
+    pub(super) fn is_locked_down(&self) -> bool {
+        self.is_locked_down
+    }
+
+    pub(super) fn remote(&self) -> Vec<Arc<Connection>> {
+        self.rows
+            .values()
+            .filter(|row| !row.connection.peer().is_local())
+            .map(|row| Arc::clone(&row.connection))
+            .collect()
     }
 
     pub(super) fn bind(&mut self, id: ConnectionId, owner: Owner, limit: usize) -> Result<(), Refused> {

@@ -336,3 +336,27 @@ async fn come_and_go(server: &TestServer, phone: &TestDevice) {
         }
     }
 }
+
+#[tokio::test]
+async fn a_disconnect_closes_what_the_device_has_open_and_its_trust_stays() {
+    let server = serve(&Counter::default()).await;
+    let (phone, laptop) = (
+        server.device(Role::Viewer, false).await,
+        server.device(Role::Viewer, false).await,
+    );
+    let (mut one, mut other) = (server.http2().await, server.http2().await);
+    assert_eq!(one.get("/v1/whoami", Some(&phone)).await.status, 200);
+    assert_eq!(other.get("/v1/whoami", Some(&laptop)).await.status, 200);
+    let path = format!("{}/connections", path(&phone));
+    let answer = server.owner().await.delete(&path, None).await;
+    assert_eq!(answer.json()["closed"], 1);
+    server.until_none_of(phone.id).await;
+    assert_eq!(other.get("/v1/whoami", Some(&laptop)).await.status, 200);
+    assert_eq!(
+        server.http2().await.get("/v1/whoami", Some(&phone)).await.status,
+        200
+    );
+    server.owner().await.delete(&self::path(&phone), None).await;
+    let gone = server.owner().await.delete(&path, None).await;
+    assert_eq!(gone.problem(), (404, "unknown_device".to_owned()));
+}

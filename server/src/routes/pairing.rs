@@ -15,10 +15,10 @@ mod withdraw_offer;
 use std::sync::Arc;
 
 use http::{HeaderMap, Method};
-use pairing::{Fault, RequestSecret, Role, marker::DeviceManage};
+use pairing::{Fault, Principal, RequestSecret, Role, marker::DeviceManage};
 use protocol::Bytes64;
 
-use crate::{access::Access, audit::AuditRow, authenticate, error::Failure, router::Routes};
+use crate::{access::Access, audit::AuditRow, authenticate, error::Failure, peer::Peer, router::Routes};
 
 /// Adds the routes of pairing to the list.
 pub(super) fn add(routes: Routes<Arc<Access>>) -> Routes<Arc<Access>> {
@@ -88,6 +88,15 @@ fn paired_role(role: Option<Role>) -> Result<Option<Role>, Failure> {
 /// Writes a row before what it is about is done, or told: without the row it is not.
 async fn audited(access: &Access, row: AuditRow) -> Result<(), Failure> {
     access.store.append_audit(row).await.map_err(|error| {
+        tracing::error!(%error, "an audit row could not be written");
+        Failure::StoreFailed
+    })
+}
+
+/// The same for what a stranger does, of whom only so much is written as one peer may have written.
+async fn audited_of(access: &Access, peer: &Peer, row: AuditRow) -> Result<(), Failure> {
+    let appended = access.append_audit(&Principal::Nobody, peer, row).await;
+    appended.map_err(|error| {
         tracing::error!(%error, "an audit row could not be written");
         Failure::StoreFailed
     })

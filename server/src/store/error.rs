@@ -41,6 +41,25 @@ pub enum StoreError {
         /// `is missing`, or that it is another.
         reason: &'static str,
     },
+    /// The key of the audit trail's chain is gone or another.
+    #[error(
+        "{} {reason}, so the audit trail can be neither checked nor continued; restore it from the backup that belongs to this store",
+        path.display()
+    )]
+    AuditKey {
+        /// The key's file.
+        path: PathBuf,
+        /// `is missing`, or that it is another.
+        reason: &'static str,
+    },
+    /// The file is older than what this daemon had written: devices that were revoked since might be back.
+    #[error("{} is older than what was written last: {reason}", path.display())]
+    Older {
+        /// The file.
+        path: PathBuf,
+        /// How that is seen.
+        reason: String,
+    },
     /// A row that this program cannot have written.
     #[error("table {table}: {reason}")]
     Row {

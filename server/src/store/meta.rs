@@ -26,6 +26,31 @@ pub(super) fn set_token_key(transaction: &Transaction<'_>, id: &TokenKeyId) -> R
     set(transaction, TOKEN_KEY, id.as_str())
 }
 
+/// The id of the key that the audit trail is chained by; `None` where it was never chained.
+pub(super) fn audit_key(transaction: &Transaction<'_>) -> Result<Option<String>, StoreError> {
+    get(transaction, AUDIT_KEY)
+}
+
+pub(super) fn set_audit_key(transaction: &Transaction<'_>, id: &str) -> Result<(), StoreError> {
+    set(transaction, AUDIT_KEY, id)
+}
+
+/// How many devices were ever ended; counted since there is an audit key.
+pub(super) fn revocations(transaction: &Transaction<'_>) -> Result<u64, StoreError> {
+    let count = get(transaction, REVOCATIONS)?;
+    count.map_or(Ok(0), |count| {
+        count.parse().map_err(|_| StoreError::Row {
+            table: "meta",
+            reason: "the count of ended devices cannot be read".to_owned(),
+        })
+    })
+}
+
+pub(super) fn count_revocation(transaction: &Transaction<'_>) -> Result<(), StoreError> {
+    let count = revocations(transaction)? + 1;
+    set(transaction, REVOCATIONS, &count.to_string())
+}
+
 fn get(transaction: &Transaction<'_>, key: &str) -> Result<Option<String>, StoreError> {
     Ok(transaction
         .query_row("SELECT value FROM meta WHERE key = ?", [key], |row| row.get(0))
@@ -42,3 +67,5 @@ fn set(transaction: &Transaction<'_>, key: &str, value: &str) -> Result<(), Stor
 
 const INSTANCE: &str = "instance";
 const TOKEN_KEY: &str = "token_key";
+const AUDIT_KEY: &str = "audit_key";
+const REVOCATIONS: &str = "revocations";

@@ -102,7 +102,8 @@ fn copy_aside(connection: &Connection, path: &Path, found: usize, now: UnixMilli
     Ok(files::publish(&partial, &copy)?)
 }
 
-fn connect(path: &Path, mode: OpenFlags) -> Result<Connection, StoreError> {
+/// A connection as every use of the file wants it.
+pub(super) fn connect(path: &Path, mode: OpenFlags) -> Result<Connection, StoreError> {
     let connection = Connection::open_with_flags(path, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     // Nobody else has it open; a backup by hand may hold it for a moment.
     connection.busy_timeout(Duration::from_secs(5))?;
@@ -121,7 +122,7 @@ fn suffixed(path: &Path, suffix: &str) -> PathBuf {
 const APPLICATION: i32 = 0x5452_534d;
 
 /// Each makes the next version out of the one before. What was released never changes.
-const MIGRATIONS: &[&str] = &[include_str!("schema/1.sql")];
+const MIGRATIONS: &[&str] = &[include_str!("schema/1.sql"), include_str!("schema/2.sql")];
 
 #[cfg(test)]
 mod tests;

@@ -1,3 +1,5 @@
+mod trail;
+
 use std::{
     fs,
     io::{BufRead, BufReader},
@@ -353,6 +355,7 @@ fn every_file_is_private_under_any_umask() {
         assert_eq!(
             modes,
             [
+                "600 keys/audit.key",
                 "600 keys/token.key",
                 "600 transom.db",
                 "600 transom.db-shm",
@@ -372,6 +375,7 @@ fn shows_modes_under_a_umask() {
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(umask));
     let _opened = open(Path::new(&home)).unwrap();
     let names = [
+        "keys/audit.key",
         "keys/token.key",
         "transom.db",
         "transom.db-shm",

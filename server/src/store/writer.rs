@@ -73,6 +73,23 @@ impl Writer {
         self.with_connection(lane, move |connection| in_transaction(connection, work))
     }
 
+    /// The same, and calls `then` with what came of it, on the writer's thread, once it is synced and before anybody is told.
+    pub(super) fn run_then<T, W, F>(
+        &self,
+        lane: Lane,
+        work: W,
+        then: F,
+    ) -> impl Future<Output = Result<T, StoreError>> + use<T, W, F>
+    where
+        T: Send + 'static,
+        W: FnOnce(&Transaction<'_>) -> Result<T, StoreError> + Send + 'static,
+        F: FnOnce(&T) + Send + 'static,
+    {
+        self.with_connection(lane, move |connection| {
+            in_transaction(connection, work).inspect(then)
+        })
+    }
+
     #[cfg(test)]
     pub(super) async fn set_query_only(&self, on: bool) {
         let set = move |sql: &mut Connection| Ok(sql.pragma_update(None, "query_only", on)?);

@@ -86,7 +86,12 @@ impl UnderTest {
     }
 
     fn tls(&self, address: SocketAddr, path: &str) -> Result<Client> {
-        Client::tls(address, self.daemon.pin(), path, &self.runtime.block_on(self.device.access()))
+        Client::tls(
+            address,
+            self.daemon.pin(),
+            path,
+            &self.runtime.block_on(self.device.access()),
+        )
     }
 
     /// Where it listens.

@@ -8,7 +8,7 @@ use http::HeaderMap;
 use pairing::{Audience, Exchange, ExchangeCheck, ExchangeError, Fault, Principal, RequestId};
 use protocol::{WireSecret, pairing as wire};
 
-use super::{audited, request_secret};
+use super::{audited_of, request_secret};
 use crate::{
     access::Access,
     audit::{AuditRow, action},
@@ -62,7 +62,12 @@ pub(in crate::routes) async fn exchange(
         action::PAIRING_EXCHANGED,
         id,
     );
-    audited(&access, row.detail(format!("device {}", exchanged.device_id))).await?;
+    audited_of(
+        &access,
+        &peer,
+        row.detail(format!("device {}", exchanged.device_id)),
+    )
+    .await?;
     access.pairing_changed.notify_waiters();
     Ok(Json(wire::Exchanged {
         device_id: exchanged.device_id,
@@ -82,7 +87,7 @@ async fn refuse(access: &Access, peer: &Peer, id: RequestId, refused: ExchangeEr
     ) {
         let nobody = name_of(&Principal::Nobody);
         let row = AuditRow::new(clock::now(), nobody, peer, action::PAIRING_EXCHANGED, id);
-        let _ = audited(access, row.outcome(refused.code())).await;
+        let _ = audited_of(access, peer, row.outcome(refused.code())).await;
     }
     refused.into()
 }

@@ -30,14 +30,18 @@ pub(in crate::routes) async fn make(
     peer: Peer,
     OptionalJson(body): OptionalJson<NewOffer>,
 ) -> Result<(StatusCode, Json<OfferMade>), Failure> {
-    let authority = access
-        .config
-        .link_authority
-        .as_deref()
-        .ok_or(Failure::NoListener)?;
     let terms = terms(&body)?;
     let now = clock::now();
-    let (offer, secret) = access.authority().offer(terms, now, &mut random::rng())?;
+    let (authority, offer, secret) = {
+        let mut offers = access.authority();
+        // Compared under the lock under which a lock-down ends what was offered.
+        if access.is_locked_down() {
+            return Err(Failure::LockedDown);
+        }
+        let authority = access.link_authority().ok_or(Failure::NoListener)?;
+        let (offer, secret) = offers.offer(terms, now, &mut random::rng())?;
+        (authority, offer, secret)
+    };
     let row = AuditRow::new(
         now,
         name_of(permit.principal()),
@@ -53,7 +57,7 @@ pub(in crate::routes) async fn make(
     }
     let made = OfferMade {
         id: offer.id,
-        url: link(authority, &access, &offer, &secret),
+        url: link(&authority, &access, &offer, &secret),
         expires_in: offer.expires_at.since(now).as_secs(),
     };
     Ok((StatusCode::CREATED, Json(made)))

@@ -1,13 +1,13 @@
 //! `POST /v1/pairing/requests`: step 1, a device asks to be paired.
 
-use std::{net::IpAddr, sync::Arc};
+use std::sync::Arc;
 
 use axum::Json;
 use http::StatusCode;
 use pairing::{Commitment, NewRequest, OfferClaim, OfferSecret, Principal, Requested, TailnetIdentity};
 use protocol::{WireSecret, pairing as wire};
 
-use super::{audited, exactly};
+use super::{audited_of, exactly};
 use crate::{
     access::Access,
     audit::{AuditRow, action},
@@ -29,7 +29,14 @@ pub(in crate::routes) async fn request(
     let new = parse(&body, &peer)?;
     let now = clock::now();
     let offer = new.offer.as_ref().map(|claim| claim.id);
-    let requested = access.authority().request(new, now, &mut random::rng())?;
+    let requested = {
+        let mut authority = access.authority();
+        // Compared under the lock under which a lock-down ends what was requested.
+        if access.is_locked_down() {
+            return Err(Failure::LockedDown);
+        }
+        authority.request(new, now, &mut random::rng())?
+    };
     let mut row = AuditRow::new(
         now,
         name_of(&Principal::Nobody),
@@ -40,7 +47,7 @@ pub(in crate::routes) async fn request(
     if let Some(offer) = offer {
         row = row.detail(format!("offer {offer}"));
     }
-    if let Err(failure) = audited(&access, row).await {
+    if let Err(failure) = audited_of(&access, &peer, row).await {
         // Its secret was told to nobody: it must not wait for an owner's answer.
         let _ = access.authority().reject(requested.id, now);
         return Err(failure);
@@ -60,7 +67,7 @@ fn parse(body: &wire::NewRequest, peer: &Peer) -> Result<NewRequest, Failure> {
         label: label(&body.label)?,
         commitment: Commitment(exactly(&body.commitment, "a commitment")?),
         offer: body.offer.as_ref().map(claim).transpose()?,
-        peer: limit_key(peer),
+        peer: peer.limit_key(),
         address: address(peer),
         tailnet: tailnet(peer),
     })
@@ -91,27 +98,9 @@ fn address(peer: &Peer) -> String {
     }
 }
 
-/// One peer for limits: a node of the tailnet, an IPv4 address, an IPv6 /64, all of loopback, or the Unix socket (access.md 2).
-fn limit_key(peer: &Peer) -> String {
-    let Peer::Remote(remote) = peer else {
-        return "local".to_owned();
-    };
-    if let Some(tailnet) = &remote.tailnet {
-        return tailnet.node_id.clone();
-    }
-    match remote.address.ip().to_canonical() {
-        address if address.is_loopback() => "loopback".to_owned(),
-        IpAddr::V4(address) => address.to_string(),
-        IpAddr::V6(address) => {
-            let [a, b, c, d, ..] = address.segments();
-            format!("{a:x}:{b:x}:{c:x}:{d:x}::/64")
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{address, limit_key};
+    use super::address;
     use crate::peer::{LocalPeer, Peer, RemotePeer};
 
     fn remote(text: &str) -> Peer {
@@ -122,27 +111,6 @@ mod tests {
             generation: pairing::Generation(1),
             tailnet: None,
         })
-    }
-
-    #[test]
-    fn one_peer_is_an_address_a_network_of_version_6_or_all_of_loopback() {
-        assert_eq!(
-            limit_key(&remote("192.0.2.7:1")),
-            limit_key(&remote("[::ffff:192.0.2.7]:2"))
-        );
-        assert_ne!(
-            limit_key(&remote("192.0.2.7:1")),
-            limit_key(&remote("192.0.2.8:1"))
-        );
-        assert_eq!(
-            limit_key(&remote("[2001:db8:0:1::1]:1")),
-            limit_key(&remote("[2001:db8:0:1:ffff::2]:2"))
-        );
-        assert_ne!(
-            limit_key(&remote("[2001:db8:0:1::1]:1")),
-            limit_key(&remote("[2001:db8:0:2::1]:1"))
-        );
-        assert_eq!(limit_key(&remote("127.0.0.1:1")), limit_key(&remote("[::1]:2")));
     }
 
     #[test]

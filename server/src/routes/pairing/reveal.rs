@@ -6,7 +6,7 @@ use http::{HeaderMap, StatusCode};
 use pairing::{Fault, Principal, PublicKey, RequestId};
 use protocol::pairing::Reveal;
 
-use super::{audited, exactly, request_secret};
+use super::{audited_of, exactly, request_secret};
 use crate::{
     access::Access,
     audit::{AuditRow, action},
@@ -46,7 +46,7 @@ pub(in crate::routes) async fn reveal(
             action::PAIRING_REVEALED,
             id,
         );
-        if let Err(failure) = audited(&access, row).await {
+        if let Err(failure) = audited_of(&access, &peer, row).await {
             // The owner must not be asked about what the trail does not know.
             let _ = access.authority().reject(id, now);
             return Err(failure);

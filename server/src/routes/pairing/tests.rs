@@ -461,3 +461,23 @@ async fn a_restart_forgets_offers_and_requests() {
     );
     assert_eq!(code_of(phone.reveal(&world).await), "unknown_request");
 }
+
+#[tokio::test]
+async fn one_peer_that_begins_anew_without_end_writes_a_bounded_number_of_rows() {
+    let world = world();
+    let mut phone = Phone::new(1);
+    for _ in 0..60 {
+        phone.ask(&world, "phone", None).await.unwrap();
+        phone.reveal(&world).await.unwrap();
+    }
+    let rows = world.access.store.audit_rows(1000).await.unwrap();
+    assert_eq!(rows.len(), 60, "a request and a reveal have one each");
+    crate::audit::upkeep::finish(&world.access).await;
+    let last = world.access.store.audit_rows(1).await.unwrap();
+    assert_eq!(last[0].action, "rows_omitted");
+    let detail = last[0].detail.as_deref().unwrap();
+    assert!(
+        detail.starts_with("30 of pairing_requested, 30 of pairing_revealed"),
+        "{detail}"
+    );
+}

@@ -8,10 +8,14 @@ use pairing::UnixMillis;
 use rusqlite::Connection;
 
 use super::{MIGRATIONS, open, open_with};
-use crate::store::StoreError;
+use crate::store::{Store, StoreError};
 
 const NOW: UnixMillis = UnixMillis(1_795_000_000_000);
-const NEXT: &[&str] = &[MIGRATIONS[0], "ALTER TABLE devices ADD COLUMN colour TEXT"];
+const NEXT: &[&str] = &[
+    MIGRATIONS[0],
+    MIGRATIONS[1],
+    "ALTER TABLE devices ADD COLUMN colour TEXT",
+];
 
 fn made() -> (tempfile::TempDir, PathBuf) {
     let home = tempfile::tempdir().unwrap();
@@ -64,8 +68,8 @@ fn a_newer_file_is_refused_and_stays_byte_identical() {
         matches!(
             refused,
             StoreError::Newer {
-                found: 2,
-                supported: 1,
+                found: 3,
+                supported: 2,
                 ..
             }
         ),
@@ -79,7 +83,7 @@ fn a_newer_file_is_refused_and_stays_byte_identical() {
 fn a_newer_version_is_seen_while_it_is_in_the_journal_only() {
     let (_home, path) = made();
     let newer = open(&path, NOW).unwrap();
-    newer.pragma_update(None, "user_version", 2).unwrap();
+    newer.pragma_update(None, "user_version", 3).unwrap();
     let before = fs::read(&path).unwrap();
     assert!(matches!(open(&path, NOW), Err(StoreError::Newer { .. })));
     assert_eq!(fs::read(&path).unwrap(), before);
@@ -93,8 +97,8 @@ fn an_older_file_is_copied_aside_and_migrated() {
         .execute("INSERT INTO meta VALUES ('kept', 'yes')", [])
         .unwrap();
     let migrated = open_with(&path, NEXT, NOW).unwrap();
-    assert_eq!(version(&migrated), 2);
-    let copy = home.path().join(format!("transom.db.v1-{}", NOW.0));
+    assert_eq!(version(&migrated), 3);
+    let copy = home.path().join(format!("transom.db.v2-{}", NOW.0));
     assert_eq!(fs::metadata(&copy).unwrap().mode() & 0o7777, 0o600);
     for connection in [migrated, Connection::open(&copy).unwrap()] {
         let kept: String = connection
@@ -102,7 +106,7 @@ fn an_older_file_is_copied_aside_and_migrated() {
             .unwrap();
         assert_eq!(kept, "yes");
     }
-    assert_eq!(version(&Connection::open(&copy).unwrap()), 1);
+    assert_eq!(version(&Connection::open(&copy).unwrap()), 2);
 }
 
 #[test]
@@ -110,10 +114,11 @@ fn a_migration_that_fails_leaves_the_old_version() {
     let (_home, path) = made();
     let broken = &[
         MIGRATIONS[0],
+        MIGRATIONS[1],
         "ALTER TABLE devices ADD COLUMN colour TEXT; SELECT nonsense",
     ];
     assert!(open_with(&path, broken, NOW).is_err());
-    assert_eq!(version(&open(&path, NOW).unwrap()), 1);
+    assert_eq!(version(&open(&path, NOW).unwrap()), 2);
 }
 
 #[test]
@@ -168,7 +173,7 @@ fn the_leftover_of_a_crash_while_it_was_made_does_not_count() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("transom.db");
     fs::write(certs::files::partial(&path), "half").unwrap();
-    assert_eq!(version(&open(&path, NOW).unwrap()), 1);
+    assert_eq!(version(&open(&path, NOW).unwrap()), 2);
 }
 
 #[test]
@@ -177,4 +182,23 @@ fn a_link_is_refused() {
     let link = home.path().join("link.db");
     std::os::unix::fs::symlink(&path, &link).unwrap();
     assert!(matches!(open(&link, NOW), Err(StoreError::File(_))));
+}
+
+#[tokio::test]
+async fn the_audit_rows_of_the_first_version_are_kept_and_chained() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("transom.db");
+    let first = open_with(&path, &MIGRATIONS[..1], NOW).unwrap();
+    let insert = "INSERT INTO audit (time, principal, peer, action, target, outcome, detail)
+        VALUES (1, 'owner', '', 'a', 'x', 'ok', NULL), (2, 'nobody', '', 'b', '', 'denied', 'y')";
+    first.execute(insert, []).unwrap();
+    drop(first);
+    let store = Store::open(&path, &home.path().join("keys"), NOW).unwrap().store;
+    let rows = store.audit_rows(9).await.unwrap();
+    assert_eq!(
+        rows.iter().map(|row| row.action.as_ref()).collect::<Vec<_>>(),
+        ["a", "b"]
+    );
+    let verdict = store.audit_reader().verify().unwrap();
+    assert_eq!((verdict.rows, verdict.fault_count), (2, 0), "{verdict:?}");
 }

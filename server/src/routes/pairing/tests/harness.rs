@@ -58,6 +58,8 @@ fn start(home: &FilePath) -> Arc<Access> {
         local_origin: Arc::new(EveryoneOutside),
         touched: Arc::new(|_| Vec::new()),
         who_is: Arc::new(NoTailnet),
+        doors: Arc::new(crate::testing::NoDoors),
+        lockdown: crate::lockdown::LockdownFile::new(home),
     };
     Access::new(config, deps)
 }

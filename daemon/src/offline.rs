@@ -1,0 +1,160 @@
+//! What the owner does to a store that no daemon serves.
+
+use std::time::Duration;
+
+use pairing::{Device, DeviceId, Devices, Principal};
+use protocol::{
+    access::{DeviceRecord, Revoked},
+    audit::{AuditQuery, AuditRecord, AuditVerdict},
+};
+use server::{
+    LocalPeer, LockdownFile, Peer,
+    audit::{AuditRow, action},
+    clock,
+    routes::audit,
+    store::{AuditReader, Opened, Store, StoreError},
+};
+use tokio::time::Instant;
+
+use crate::{lock::Lock, paths::Paths, sessions::touched_on_disk, up::UpError};
+
+/// The store of a state directory, with the lock of its daemon.
+pub struct Offline {
+    store: Store,
+    devices: Devices,
+    paths: Paths,
+    /// Let go last: until then no daemon opens the store.
+    _lock: Lock,
+}
+
+impl Offline {
+    /// Takes the place of the daemon; `None` where there is no store.
+    ///
+    /// # Errors
+    /// Where a daemon runs, or the store cannot be used.
+    pub fn take(paths: Paths) -> Result<Option<Self>, UpError> {
+        if !paths.store().exists() {
+            return Ok(None);
+        }
+        let lock = Lock::take(&paths.lock())?;
+        let Opened {
+            store,
+            devices,
+            tombstones,
+            ..
+        } = Store::open(&paths.store(), &paths.keys(), clock::now())?;
+        Ok(Some(Self {
+            devices: Devices::load(devices, tombstones, Duration::MAX),
+            store,
+            paths,
+            _lock: lock,
+        }))
+    }
+
+    /// The paired devices. None has a connection.
+    pub fn devices(&self) -> Vec<DeviceRecord> {
+        self.devices.iter().map(record).collect()
+    }
+
+    /// Ends a device for good; `None` where there is no such device.
+    ///
+    /// # Errors
+    /// Where it could not be made to last: the next daemon would let it in.
+    pub async fn revoke(&mut self, id: DeviceId) -> Result<Option<Revoked>, UpError> {
+        let began = Instant::now();
+        let Ok(revoked) = self.devices.revoke(&Principal::Owner, id, clock::now()) else {
+            return Ok(None);
+        };
+        let row = row(action::DEVICE_REVOKED, &id.to_string());
+        self.store.revoke_device(revoked.tombstone, row).await?;
+        Ok(Some(Revoked {
+            device_id: id,
+            closed: 0,
+            sessions: touched_on_disk(&self.paths.state.join("sessions"), id),
+            elapsed_us: u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX),
+        }))
+    }
+
+    /// Has the next daemon open the remote ways in again. Says whether it was locked.
+    ///
+    /// # Errors
+    /// Where the row or the change could not be made to last: then it is locked still.
+    pub async fn lift(&self) -> Result<bool, UpError> {
+        let file = LockdownFile::new(&self.paths.state);
+        if !file.is_locked() {
+            return Ok(false);
+        }
+        self.store.append_audit(row(action::LOCKDOWN_LIFTED, "")).await?;
+        file.remove()?;
+        Ok(true)
+    }
+}
+
+/// Has the next daemon open no remote way in. It narrows, so it is done even where the store cannot be used: what
+/// is given is why it does not stand in the audit trail then.
+///
+/// # Errors
+/// Where a daemon runs, or it could not be made to last.
+pub async fn lock_down(paths: &Paths) -> Result<Option<StoreError>, UpError> {
+    let _lock = Lock::take(&paths.lock())?;
+    LockdownFile::new(&paths.state).create()?;
+    let written = match Store::open(&paths.store(), &paths.keys(), clock::now()) {
+        Ok(opened) => opened.store.append_audit(row(action::LOCKED_DOWN, "")).await,
+        Err(error) => Err(error),
+    };
+    Ok(written.err())
+}
+
+/// Whether a daemon ever served here.
+pub fn has_store(paths: &Paths) -> bool {
+    paths.store().exists()
+}
+
+/// Rows of the audit trail, of a store that no daemon need serve; `None` where there is no store.
+///
+/// # Errors
+/// Where they cannot be read.
+pub fn audit_rows(paths: &Paths, query: AuditQuery) -> Result<Option<Vec<AuditRecord>>, UpError> {
+    let rows = reader(paths).map(|reader| reader.rows(&audit::filter(query)));
+    let rows = rows.transpose()?;
+    Ok(rows.map(|rows| rows.into_iter().map(audit::record).collect()))
+}
+
+/// Whether the audit trail is whole, of a store that no daemon need serve; `None` where there is no store.
+///
+/// # Errors
+/// Where it cannot be read, or its key is missing.
+pub fn audit_verify(paths: &Paths) -> Result<Option<AuditVerdict>, UpError> {
+    let verdict = reader(paths).map(|reader| reader.verify()).transpose()?;
+    Ok(verdict.as_ref().map(audit::described))
+}
+
+fn reader(paths: &Paths) -> Option<AuditReader> {
+    let store = paths.store();
+    store.exists().then(|| AuditReader::new(&store, &paths.keys()))
+}
+
+fn record(device: &Device) -> DeviceRecord {
+    DeviceRecord {
+        id: device.id,
+        label: device.label.to_string(),
+        role: device.role,
+        can_revoke: device.can_revoke,
+        any_path: device.any_path,
+        created_at: clock::timestamp(device.created),
+        approved_from: device.approved_from.clone(),
+        tailnet_node: device.tailnet.as_ref().map(|tailnet| tailnet.node_id.clone()),
+        expires_at: device.expires_at.map(clock::timestamp),
+        last_seen_at: device.last_seen.map(clock::timestamp),
+        last_address: device.last_address.clone(),
+        connections: 0,
+    }
+}
+
+fn row(action: &'static str, target: &str) -> AuditRow {
+    let peer = Peer::Local(LocalPeer {
+        uid: rustix::process::geteuid().as_raw(),
+        pid: i32::try_from(std::process::id()).ok(),
+    });
+    AuditRow::new(clock::now(), "owner", peer, action, target).detail("without a daemon")
+}

@@ -1,0 +1,272 @@
+//! Lock-down (access.md 7): every remote way in is closed, also after a restart, until the owner opens them again.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Instant,
+};
+
+use certs::files::{self, FileError};
+use futures_util::future::BoxFuture;
+use pairing::{Principal, Standing};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::{
+    access::Access,
+    audit::{AuditRow, action},
+    authenticate::name_of,
+    clock,
+    connections::Ended,
+    error::Failure,
+    listen::Listener,
+    peer::Peer,
+    revocation::{Revoker, cut_after_answer, until_quiet},
+};
+
+/// The remote ways in. Whoever starts the server opens them; the access layer says when, and closes them.
+pub trait Doors: Send + Sync + 'static {
+    /// Binds the remote listeners, as at the start.
+    fn open(&self) -> BoxFuture<'_, io::Result<OpenDoors>>;
+}
+
+/// What was opened.
+#[derive(Debug, Default)]
+pub struct OpenDoors {
+    /// The bound listeners.
+    pub listeners: Vec<Listener>,
+    /// Host and port that an offer's link begins with, from now on.
+    pub link_authority: Option<String>,
+}
+
+/// The file that says it: present or unreadable means locked.
+#[derive(Clone, Debug)]
+pub struct LockdownFile(PathBuf);
+
+impl LockdownFile {
+    /// The file in a state directory.
+    pub fn new(state: &Path) -> Self {
+        Self(state.join("lockdown"))
+    }
+
+    /// Whether it is there, or cannot be looked for. To be asked before anything remote is bound.
+    pub fn is_locked(&self) -> bool {
+        !matches!(self.0.symlink_metadata(), Err(error) if error.kind() == io::ErrorKind::NotFound)
+    }
+
+    /// Makes it last.
+    ///
+    /// # Errors
+    /// When the system says no.
+    pub fn create(&self) -> Result<(), FileError> {
+        match self.is_locked() {
+            true => Ok(()),
+            // Empty: a full disk has room for that.
+            false => files::create(&self.0, &[]),
+        }
+    }
+
+    /// Takes it away for good.
+    ///
+    /// # Errors
+    /// When the system says no: then it is locked still.
+    pub fn remove(&self) -> Result<(), FileError> {
+        files::remove(&self.0)
+    }
+}
+
+/// What the server's own task is told about its remote listeners.
+#[derive(Debug)]
+pub(crate) enum Order {
+    /// Close them all, and say when that is done.
+    Close(oneshot::Sender<()>),
+    /// Accept on these.
+    Open(Vec<Listener>),
+}
+
+/// Where the lock-down stands.
+pub(crate) struct Lockdown {
+    file: LockdownFile,
+    doors: Arc<dyn Doors>,
+    is_locked: AtomicBool,
+    /// One change at a time.
+    turn: tokio::sync::Mutex<()>,
+    orders: mpsc::UnboundedSender<Order>,
+    /// Taken by the server when it begins to serve.
+    received: Mutex<Option<mpsc::UnboundedReceiver<Order>>>,
+}
+
+impl Lockdown {
+    pub(crate) fn new(file: LockdownFile, doors: Arc<dyn Doors>) -> Self {
+        let (orders, received) = mpsc::unbounded_channel();
+        Self {
+            is_locked: AtomicBool::new(file.is_locked()),
+            file,
+            doors,
+            turn: tokio::sync::Mutex::default(),
+            orders,
+            received: Mutex::new(Some(received)),
+        }
+    }
+
+    pub(crate) fn is_locked(&self) -> bool {
+        self.is_locked.load(Ordering::Acquire)
+    }
+
+    /// The orders, for who serves. A second server gets none.
+    pub(crate) fn orders(&self) -> Option<mpsc::UnboundedReceiver<Order>> {
+        self.received
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+    }
+
+    /// Closes the remote listeners; returns when they are closed.
+    async fn close(&self) {
+        let (done, closed) = oneshot::channel();
+        // Where nobody serves any more there is no listener either.
+        if self.orders.send(Order::Close(done)).is_ok() {
+            closed.await.ok();
+        }
+    }
+
+    async fn on_disk(
+        &self,
+        change: fn(&LockdownFile) -> Result<(), FileError>,
+    ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        let file = self.file.clone();
+        Ok(tokio::task::spawn_blocking(move || change(&file)).await??)
+    }
+}
+
+/// What a lock-down came to.
+pub(crate) struct Outcome {
+    pub(crate) answer: Result<protocol::access::LockedDown, Failure>,
+    /// Whether the caller came by a remote connection, which is cut shortly after the answer.
+    pub(crate) was_remote: bool,
+}
+
+/// Closes every remote way in; returns when nothing leaves by one any more. It goes on to its end even if the caller does not
+/// wait.
+pub(crate) async fn lock_down(access: &Arc<Access>, by: Revoker) -> Outcome {
+    let was_remote = !by.connection.peer().is_local();
+    let access = Arc::clone(access);
+    let closing = tokio::spawn(async move { close_all(&access, by).await });
+    let answer = closing
+        .await
+        .unwrap_or_else(|crash| Err(Failure::internal(&crash)));
+    Outcome { answer, was_remote }
+}
+
+async fn close_all(access: &Arc<Access>, by: Revoker) -> Result<protocol::access::LockedDown, Failure> {
+    let started = Instant::now();
+    let _turn = access.lockdown.turn.lock().await;
+    // On the disk first: what is closed must not come back with a crash.
+    let kept = access.lockdown.on_disk(LockdownFile::create).await;
+    let (standings, mut ended) = end_all(access);
+    access.lockdown.close().await;
+    let closed = ended.count() as u64;
+    let own = ended.take(by.connection.id());
+    let row = AuditRow::new(
+        clock::now(),
+        name_of(&by.principal),
+        by.connection.peer(),
+        by.action,
+        "",
+    );
+    ended.cut_now();
+    let (written, ()) = tokio::join!(access.store.append_audit_first(row), all_quiet(&standings));
+    own.into_iter().for_each(cut_after_answer);
+    if let Err(error) = written {
+        // It narrows: it goes on without its row.
+        tracing::error!(%error, "a lock-down could not be written to the audit trail");
+    }
+    tracing::warn!(closed, "locked down: every remote way in is closed");
+    kept.map_err(|error| {
+        tracing::error!(%error, "the lock-down could not be made to last; it would end with a restart");
+        Failure::LockedInMemoryOnly
+    })?;
+    Ok(protocol::access::LockedDown {
+        closed,
+        elapsed_us: u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),
+    })
+}
+
+/// Ends what came in remotely, and what waits to.
+fn end_all(access: &Access) -> (Vec<Arc<Standing>>, Ended) {
+    access.lockdown.is_locked.store(true, Ordering::Release);
+    let ended = {
+        let mut devices = access.devices();
+        access.connections().lock_down(|| devices.end_authentications())
+    };
+    access.authority().lock_down(clock::now());
+    access.pairing_changed.notify_waiters();
+    ended
+}
+
+async fn all_quiet(standings: &[Arc<Standing>]) {
+    for standing in standings {
+        until_quiet(standing).await;
+    }
+}
+
+/// Opens the remote ways in again.
+///
+/// # Errors
+/// When the row could not be written, a listener not bound, or the file not removed: it is locked still.
+pub(crate) async fn lift(
+    access: &Arc<Access>,
+    principal: &Principal,
+    peer: &Peer,
+) -> Result<protocol::access::LockdownLifted, Failure> {
+    let access = Arc::clone(access);
+    let row = AuditRow::new(
+        clock::now(),
+        name_of(principal),
+        peer,
+        action::LOCKDOWN_LIFTED,
+        "",
+    );
+    let opening = tokio::spawn(async move { open_all(&access, row).await });
+    opening
+        .await
+        .unwrap_or_else(|crash| Err(Failure::internal(&crash)))
+}
+
+async fn open_all(access: &Access, row: AuditRow) -> Result<protocol::access::LockdownLifted, Failure> {
+    let lockdown = &access.lockdown;
+    let _turn = lockdown.turn.lock().await;
+    if !lockdown.is_locked() {
+        return Ok(protocol::access::LockdownLifted { listeners: 0 });
+    }
+    let OpenDoors {
+        listeners,
+        link_authority,
+    } = lockdown
+        .doors
+        .open()
+        .await
+        .map_err(|error| Failure::NotLifted(error.to_string()))?;
+    access.store.append_audit(row).await.map_err(|error| {
+        tracing::error!(%error, "an audit row could not be written");
+        Failure::StoreFailed
+    })?;
+    lockdown
+        .on_disk(LockdownFile::remove)
+        .await
+        .map_err(|error| Failure::NotLifted(error.to_string()))?;
+    access.set_link_authority(link_authority);
+    access.connections().open();
+    lockdown.is_locked.store(false, Ordering::Release);
+    let count = listeners.len() as u64;
+    // Where nobody serves any more they close by themselves.
+    lockdown.orders.send(Order::Open(listeners)).ok();
+    tracing::info!(listeners = count, "the lock-down is lifted");
+    Ok(protocol::access::LockdownLifted { listeners: count })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,193 @@
+use http::Method;
+use pairing::Role;
+
+use super::LockdownFile;
+use crate::testing::{TestDevice, TestServer};
+
+async fn locked() -> (TestServer, TestDevice) {
+    let server = TestServer::start().await;
+    let device = server.device(Role::Operator, false).await;
+    let answer = server.owner().await.ask(Method::POST, "/v1/lockdown", None).await;
+    assert_eq!(answer.status, 200);
+    (server, device)
+}
+
+fn is_shut(server: &TestServer) -> impl Future<Output = bool> {
+    let address = server.tls;
+    async move { tokio::net::TcpStream::connect(address).await.is_err() }
+}
+
+#[tokio::test]
+async fn a_lock_down_closes_every_remote_listener_and_connection_and_nothing_local() {
+    let server = TestServer::start().await;
+    let device = server.device(Role::Viewer, false).await;
+    let (mut one, mut two) = (server.http1().await, server.http2().await);
+    assert_eq!(one.get("/v1/whoami", Some(&device)).await.status, 200);
+    assert_eq!(
+        two.get("/v1/health", None).await.status,
+        200,
+        "nobody's is closed too"
+    );
+    let mut owner = server.owner().await;
+    let answer = owner.ask(Method::POST, "/v1/lockdown", None).await;
+    assert_eq!(answer.json()["closed"], 2);
+    assert!(is_shut(&server).await);
+    server.until_none_of(device.id).await;
+    assert!(
+        one.send(
+            one.request(Method::GET, "/v1/health")
+                .body(Default::default())
+                .unwrap()
+        )
+        .await
+        .is_err()
+    );
+    assert_eq!(owner.get("/v1/devices", None).await.status, 200);
+    assert!(LockdownFile::new(server.directory.path()).is_locked());
+    assert!(server.access.is_locked_down());
+}
+
+#[tokio::test]
+async fn what_was_authenticated_before_a_lock_down_may_write_nothing_any_more() {
+    let server = TestServer::start().await;
+    let device = server.device(Role::Operator, false).await;
+    let before = server
+        .access
+        .devices()
+        .renew(device.id, crate::clock::now())
+        .unwrap();
+    let permit = before.permit::<pairing::Write>(None).unwrap();
+    assert!(permit.hold().is_some());
+    server.owner().await.ask(Method::POST, "/v1/lockdown", None).await;
+    assert!(permit.hold().is_none());
+}
+
+#[tokio::test]
+async fn the_owner_lifts_it_and_devices_come_in_again_by_the_same_address() {
+    let (server, device) = locked().await;
+    let answer = server.owner().await.delete("/v1/lockdown", None).await;
+    assert_eq!(
+        (answer.status.as_u16(), answer.json()["listeners"].as_u64()),
+        (200, Some(1))
+    );
+    assert_eq!(
+        server.http2().await.get("/v1/whoami", Some(&device)).await.status,
+        200
+    );
+    assert!(!LockdownFile::new(server.directory.path()).is_locked());
+    let again = server.owner().await.delete("/v1/lockdown", None).await;
+    assert_eq!(again.json()["listeners"], 0, "there was nothing to lift");
+}
+
+#[tokio::test]
+async fn an_address_that_somebody_took_keeps_it_locked() {
+    let (server, _) = locked().await;
+    let _taken = tokio::net::TcpListener::bind(server.tls).await.unwrap();
+    let answer = server.owner().await.delete("/v1/lockdown", None).await;
+    assert_eq!(answer.problem(), (409, "not_lifted".to_owned()));
+    assert!(LockdownFile::new(server.directory.path()).is_locked());
+    assert!(server.access.is_locked_down());
+}
+
+#[tokio::test]
+async fn it_is_locked_twice_as_once() {
+    let (server, _) = locked().await;
+    let answer = server.owner().await.ask(Method::POST, "/v1/lockdown", None).await;
+    assert_eq!(
+        (answer.status.as_u16(), answer.json()["closed"].as_u64()),
+        (200, Some(0))
+    );
+}
+
+#[tokio::test]
+async fn a_device_that_may_revoke_locks_down_on_the_connection_that_must_close_and_does_not_lift() {
+    let server = TestServer::start().await;
+    let (may, may_not) = (
+        server.device(Role::Viewer, true).await,
+        server.device(Role::Operator, false).await,
+    );
+    let mut other = server.http2().await;
+    let refused = other.ask(Method::POST, "/v1/lockdown", Some(&may_not)).await;
+    assert_eq!(refused.status, 403);
+    for protocol in ["h2", "http/1.1"] {
+        let mut client = match protocol {
+            "h2" => server.http2().await,
+            _ => server.http1().await,
+        };
+        let refused = client.delete("/v1/lockdown", Some(&may)).await;
+        assert_eq!(refused.status, 403);
+        let answer = client.ask(Method::POST, "/v1/lockdown", Some(&may)).await;
+        assert_eq!(answer.status, 200, "it gets its answer");
+        server.until_none_of(may.id).await;
+        assert!(is_shut(&server).await);
+        assert_eq!(
+            server.owner().await.delete("/v1/lockdown", None).await.status,
+            200
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_cannot_be_written_keeps_nobody_from_locking_down_and_from_nothing_else() {
+    let server = TestServer::start().await;
+    server.access.store.break_writes().await;
+    let mut owner = server.owner().await;
+    assert_eq!(owner.ask(Method::POST, "/v1/lockdown", None).await.status, 200);
+    assert!(is_shut(&server).await);
+    let refused = owner.delete("/v1/lockdown", None).await;
+    assert_eq!(
+        refused.problem(),
+        (503, "store_failed".to_owned()),
+        "it would let somebody in"
+    );
+    assert!(LockdownFile::new(server.directory.path()).is_locked());
+    server.access.store.mend_writes().await;
+    assert_eq!(owner.delete("/v1/lockdown", None).await.status, 200);
+}
+
+#[tokio::test]
+async fn nobody_is_invited_while_it_is_locked_and_what_was_offered_is_void() {
+    let server = TestServer::start().await;
+    let mut owner = server.owner().await;
+    assert_eq!(
+        owner
+            .post("/v1/pairing/offers", "application/json", "{}")
+            .await
+            .status,
+        201
+    );
+    owner.ask(Method::POST, "/v1/lockdown", None).await;
+    let refused = owner.post("/v1/pairing/offers", "application/json", "{}").await;
+    assert_eq!(refused.problem(), (409, "locked_down".to_owned()));
+    let offers = server.access.authority().offers(crate::clock::now());
+    assert!(offers.iter().all(|offer| !offer.phase.is_live()), "{offers:?}");
+}
+
+#[tokio::test]
+async fn what_is_locked_and_lifted_stands_in_the_trail() {
+    let (server, _) = locked().await;
+    server.owner().await.delete("/v1/lockdown", None).await;
+    let rows = server.access.store.audit_rows(2).await.unwrap();
+    let said: Vec<_> = rows.iter().map(|row| (&*row.principal, &*row.action)).collect();
+    assert_eq!(said, [("owner", "locked_down"), ("owner", "lockdown_lifted")]);
+}
+
+#[test]
+fn whatever_is_there_or_cannot_be_looked_at_means_locked() {
+    let home = tempfile::tempdir().unwrap();
+    let file = LockdownFile::new(home.path());
+    assert!(!file.is_locked());
+    file.create().unwrap();
+    assert!(file.is_locked());
+    file.create().unwrap();
+    file.remove().unwrap();
+    assert!(!file.is_locked());
+    std::os::unix::fs::symlink("/nowhere", home.path().join("lockdown")).unwrap();
+    assert!(file.is_locked(), "a link to nothing");
+    file.remove().unwrap();
+    std::fs::write(home.path().join("state"), "").unwrap();
+    assert!(
+        LockdownFile::new(&home.path().join("state")).is_locked(),
+        "no directory to look in"
+    );
+}

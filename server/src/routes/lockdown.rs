@@ -1,0 +1,49 @@
+//! `POST` and `DELETE /v1/lockdown`: close every remote way in, and open them again.
+
+use std::sync::Arc;
+
+use axum::{
+    Json,
+    response::{IntoResponse, Response},
+};
+use pairing::marker::{LiftLockdown, Lockdown};
+use protocol::access::LockdownLifted;
+
+use crate::{
+    access::Access,
+    audit::action,
+    edge::LastAnswer,
+    error::Failure,
+    extract::OptionalJson,
+    lockdown,
+    peer::Peer,
+    revocation::Revoker,
+    router::{App, On, Permitted},
+};
+
+pub(crate) async fn lock(
+    App(access): App<Arc<Access>>,
+    Permitted(permit): Permitted<Lockdown>,
+    On(connection): On,
+    OptionalJson(protocol::access::Lockdown {}): OptionalJson<protocol::access::Lockdown>,
+) -> Response {
+    let by = Revoker {
+        principal: permit.principal().clone(),
+        connection,
+        action: action::LOCKED_DOWN,
+    };
+    let outcome = lockdown::lock_down(&access, by).await;
+    let mut response = outcome.answer.map(Json).into_response();
+    if outcome.was_remote {
+        response.extensions_mut().insert(LastAnswer);
+    }
+    response
+}
+
+pub(crate) async fn lift(
+    App(access): App<Arc<Access>>,
+    Permitted(permit): Permitted<LiftLockdown>,
+    peer: Peer,
+) -> Result<Json<LockdownLifted>, Failure> {
+    lockdown::lift(&access, permit.principal(), &peer).await.map(Json)
+}

@@ -1,0 +1,272 @@
+//! `epoch` in the directory of keys: how far the audit trail had come, so that a trail that was cut off and a store of before
+//! are noticed.
+
+use std::{
+    io,
+    path::Path,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
+
+use certs::files;
+use rusqlite::Transaction;
+
+use super::{
+    StoreError, audit,
+    chain::{Link, hex},
+    meta,
+};
+
+/// How far a store has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Epoch {
+    /// The last row of the audit trail.
+    pub(super) last: Link,
+    /// How many devices were ever ended.
+    pub(super) revocations: u64,
+}
+
+impl Epoch {
+    /// How far the store is.
+    pub(super) fn of(transaction: &Transaction<'_>) -> Result<Self, StoreError> {
+        Ok(Self {
+            last: audit::last(transaction)?,
+            revocations: meta::revocations(transaction)?,
+        })
+    }
+
+    /// Reads the file; `None` where there is none.
+    pub(super) fn read(keys: &Path) -> Result<Option<Self>, StoreError> {
+        let path = keys.join(FILE);
+        let Some(bytes) = files::read(&path)? else {
+            return Ok(None);
+        };
+        let text = std::str::from_utf8(&bytes).ok().and_then(Self::parse);
+        text.map(Some)
+            .ok_or_else(|| StoreError::corrupt(&path, "it does not say how far the audit trail had come"))
+    }
+
+    /// Writes the file, synced.
+    pub(super) fn write_in(&self, keys: &Path) -> Result<(), StoreError> {
+        self.write(&keys.join(FILE))
+    }
+
+    fn write(&self, path: &Path) -> Result<(), StoreError> {
+        Ok(files::overwrite(path, self.text().as_bytes())?)
+    }
+
+    fn text(&self) -> String {
+        let Self { last, revocations } = self;
+        format!("{VERSION} {} {} {revocations}\n", last.sequence, hex(&last.hmac))
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let words: Vec<&str> = text.strip_suffix('\n')?.split(' ').collect();
+        let [VERSION, sequence, digits, revocations] = words[..] else {
+            return None;
+        };
+        let mut hmac = [0; 32];
+        if digits.len() != 2 * hmac.len() || !digits.is_ascii() {
+            return None;
+        }
+        for (index, byte) in hmac.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(&digits[2 * index..2 * index + 2], 16).ok()?;
+        }
+        let sequence = sequence.parse().ok()?;
+        Some(Self {
+            last: Link { sequence, hmac },
+            revocations: revocations.parse().ok()?,
+        })
+    }
+}
+
+/// Compares a store with the file, and says in which way it is older; `begins` where the trail is chained for the first time.
+pub(super) fn behind(
+    transaction: &Transaction<'_>,
+    file: Option<Epoch>,
+    begins: bool,
+) -> Result<Option<String>, StoreError> {
+    let store = Epoch::of(transaction)?;
+    let Some(file) = file else {
+        let missing = "keys/epoch, which says how far it had come, is missing";
+        return Ok((!begins).then(|| missing.to_owned()));
+    };
+    if store.last.sequence < file.last.sequence {
+        return Ok(Some(format!(
+            "its audit trail ends at row {} and had come to row {}",
+            store.last.sequence, file.last.sequence
+        )));
+    }
+    if store.revocations < file.revocations {
+        return Ok(Some(format!(
+            "it knows of {} ended devices, and {} had ended",
+            store.revocations, file.revocations
+        )));
+    }
+    let same = audit::hmac_at(transaction, file.last.sequence)? == Some(file.last.hmac);
+    Ok((!same).then(|| format!("row {} of its audit trail is another", file.last.sequence)))
+}
+
+/// The thread that keeps the file: nobody waits for it. Dropping it writes what is not written yet.
+pub(super) struct EpochKeeper {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// What is not in the file yet, and since when.
+    pending: Option<(Epoch, Instant)>,
+    is_urgent: bool,
+    is_closed: bool,
+}
+
+impl EpochKeeper {
+    pub(super) fn start(keys: &Path) -> io::Result<Self> {
+        let shared = Arc::new(Shared::default());
+        let (state, path) = (Arc::clone(&shared), keys.join(FILE));
+        let thread = std::thread::Builder::new()
+            .name("epoch".to_owned())
+            .spawn(move || state.keep(&path))?;
+        Ok(Self {
+            shared,
+            thread: Some(thread),
+        })
+    }
+
+    /// Notes how far the store has come: written at once if it is urgent, else within a minute.
+    pub(super) fn note(&self, epoch: Epoch, is_urgent: bool) {
+        let mut state = self.shared.lock();
+        let since = state.pending.map_or_else(Instant::now, |(_, since)| since);
+        state.pending = Some((epoch, since));
+        state.is_urgent |= is_urgent;
+        if is_urgent {
+            self.shared.changed.notify_one();
+        }
+    }
+}
+
+impl Drop for EpochKeeper {
+    fn drop(&mut self) {
+        self.shared.lock().is_closed = true;
+        self.shared.changed.notify_one();
+        if let Some(thread) = self.thread.take() {
+            // A panic of the thread was reported by the panic hook.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No code that can panic runs under this lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn keep(&self, path: &Path) {
+        while let Some((epoch, is_last)) = self.next() {
+            if let Err(error) = epoch.write(path) {
+                tracing::error!(%error, "how far the audit trail has come could not be written down");
+                self.give_back(epoch);
+            }
+            if is_last {
+                return;
+            }
+        }
+    }
+
+    /// The next to be written, once it is due, and whether nothing comes behind it; `None` at the end.
+    fn next(&self) -> Option<(Epoch, bool)> {
+        let mut state = self.lock();
+        loop {
+            let age = state.pending.map(|(_, since)| since.elapsed());
+            let is_due = state.is_urgent || age.is_some_and(|age| age >= EVERY);
+            if state.is_closed || (is_due && state.pending.is_some()) {
+                state.is_urgent = false;
+                let is_last = state.is_closed;
+                return state.pending.take().map(|(epoch, _)| (epoch, is_last));
+            }
+            // An addition that is not urgent wakes nobody, so the clock is looked at each minute.
+            let wait = EVERY.saturating_sub(age.unwrap_or_default());
+            state = self
+                .changed
+                .wait_timeout(state, wait)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
+        }
+    }
+
+    /// What could not be written is tried again within the next minute, unless something newer is there.
+    fn give_back(&self, epoch: Epoch) {
+        let mut state = self.lock();
+        state.pending.get_or_insert((epoch, Instant::now()));
+    }
+}
+
+/// A row that is not urgent may be cut off unnoticed for so long, if the machine loses power (access.md 8).
+const EVERY: Duration = Duration::from_secs(60);
+const FILE: &str = "epoch";
+const VERSION: &str = "1";
+
+#[cfg(test)]
+mod tests {
+    use super::{Epoch, EpochKeeper, Link};
+
+    fn epoch(sequence: u64) -> Epoch {
+        Epoch {
+            last: Link {
+                sequence,
+                hmac: [0xa5; 32],
+            },
+            revocations: 3,
+        }
+    }
+
+    #[test]
+    fn an_epoch_is_read_as_it_was_written_and_nothing_else_is_one() {
+        let text = epoch(7).text();
+        assert_eq!(Epoch::parse(&text), Some(epoch(7)));
+        for wrong in [
+            "",
+            "\n",
+            text.trim(),
+            &text.replacen('1', "2", 1),
+            &text.replace("a5", "g5"),
+            &text.replace("a5", "a"),
+            &text.replace(" 7 ", " -7 "),
+            &format!("{text}{text}"),
+        ] {
+            assert_eq!(Epoch::parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_urgent_is_written_at_the_end() {
+        let home = tempfile::tempdir().unwrap();
+        let keeper = EpochKeeper::start(home.path()).unwrap();
+        keeper.note(epoch(1), false);
+        keeper.note(epoch(2), false);
+        assert!(Epoch::read(home.path()).unwrap().is_none());
+        drop(keeper);
+        assert_eq!(Epoch::read(home.path()).unwrap(), Some(epoch(2)));
+    }
+
+    #[test]
+    fn what_is_urgent_is_written_at_once() {
+        let home = tempfile::tempdir().unwrap();
+        let keeper = EpochKeeper::start(home.path()).unwrap();
+        keeper.note(epoch(1), false);
+        keeper.note(epoch(2), true);
+        while Epoch::read(home.path()).unwrap() != Some(epoch(2)) {
+            std::thread::yield_now();
+        }
+        drop(keeper);
+    }
+}
