@@ -60,6 +60,16 @@ pub(crate) trait Device {
     fn label(&self) -> &str;
 }
 
+impl Device for protocol::access::DeviceRecord {
+    fn id(&self) -> DeviceId {
+        self.id
+    }
+
+    fn label(&self) -> &str {
+        &self.label
+    }
+}
+
 /// The device with this label or id, or the only one whose label or id begins so.
 pub(crate) fn device<'a, T: Device>(devices: &'a [T], word: &str) -> Result<&'a T, Failure> {
     let exact = |device: &&T| device.label() == word || device.id().to_string() == word;
@@ -76,6 +86,18 @@ pub(crate) fn device<'a, T: Device>(devices: &'a [T], word: &str) -> Result<&'a 
         "`transom devices` shows what there is",
         |device| format!("{} ({})", device.label(), device.id()),
     )
+}
+
+/// The devices that the words mean, each once, in the words' order.
+pub(crate) fn devices<'a, T: Device>(devices: &'a [T], words: &[String]) -> Result<Vec<&'a T>, Failure> {
+    let mut meant: Vec<&T> = Vec::with_capacity(words.len());
+    for word in words {
+        let one = device(devices, word)?;
+        if meant.iter().all(|other| other.id() != one.id()) {
+            meant.push(one);
+        }
+    }
+    Ok(meant)
 }
 
 /// The pending request with this code (`493-027` or `493027`) or id.

@@ -3,14 +3,18 @@
 mod after;
 mod approve;
 mod attach;
+mod audit;
 mod config;
 mod devices;
+mod disconnect;
 mod groups;
 mod keys;
+mod lockdown;
 mod logs;
 mod ls;
 mod new;
 mod note;
+mod offline;
 mod pair;
 mod record;
 mod reject;
@@ -84,6 +88,12 @@ pub(crate) enum Verb {
     Devices(devices::Args),
     /// End a device's trust, and every connection it has
     Revoke(revoke::Args),
+    /// Close a device's connections; its trust stays
+    Disconnect(disconnect::Args),
+    /// Close every remote way in, until you open them again
+    Lockdown(lockdown::Args),
+    /// Show who did what, and whether that record is whole
+    Audit(audit::Args),
     /// Pair this machine with daemons elsewhere, and list them
     Remote(remote::Args),
     /// Say who you are to the daemon, and what you may do
@@ -126,6 +136,9 @@ impl Verb {
             Self::Revoke(args) => args.json,
             Self::Remote(args) => args.json,
             Self::Whoami(args) => args.json,
+            Self::Disconnect(args) => args.json,
+            Self::Lockdown(args) => args.json,
+            Self::Audit(args) => args.json,
             Self::Status(args) => args.json,
             Self::Restart(args) => args.json,
             Self::Shutdown(args) => args.json,
@@ -167,6 +180,8 @@ impl Verb {
             Self::Pair(_) => target.refuse_but_for_owner("pair"),
             Self::Approve(_) => target.refuse_but_for_owner("approve"),
             Self::Reject(_) => target.refuse_but_for_owner("reject"),
+            Self::Disconnect(_) => target.refuse_but_for_owner("disconnect"),
+            Self::Audit(_) => target.refuse_but_for_owner("audit"),
             Self::Status(_) => target.refuse_but_for_owner("status"),
             Self::Restart(_) => target.refuse_but_for_owner("restart"),
             Self::Shutdown(_) => target.refuse_but_for_owner("shutdown"),
@@ -205,6 +220,9 @@ impl Verb {
             Self::Reject(args) => reject::run(&args).await,
             Self::Devices(args) => devices::run(&args, target).await,
             Self::Revoke(args) => revoke::run(&args, target).await,
+            Self::Disconnect(args) => disconnect::run(&args).await,
+            Self::Lockdown(args) => lockdown::run(&args, target).await,
+            Self::Audit(args) => audit::run(&args).await,
             Self::Status(args) => status::run(&args).await,
             Self::Restart(args) => restart::run(&args).await,
             Self::Shutdown(args) => shutdown::run(&args).await,

@@ -139,6 +139,7 @@ fn record(device: &Device) -> DeviceRecord {
         id: device.id,
         label: device.label.to_string(),
         role: device.role,
+        key_bound: device.public_key.is_some(),
         can_revoke: device.can_revoke,
         any_path: device.any_path,
         created_at: clock::timestamp(device.created),

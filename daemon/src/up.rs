@@ -49,6 +49,15 @@ pub struct UpOptions {
     pub accept_older_store: bool,
 }
 
+impl UpOptions {
+    fn older_store(&self) -> OlderStore {
+        match self.accept_older_store {
+            true => OlderStore::Accepted,
+            false => OlderStore::Refused,
+        }
+    }
+}
+
 /// Runs the daemon until it is told to end; `on_ready` is called once, when it serves. Told to restart, it does not return: the
 /// process goes on as what is at its executable's path by then.
 ///
@@ -94,11 +103,7 @@ async fn run(
     on_ready: impl FnOnce(&Ready),
 ) -> Result<Arc<Run>, UpError> {
     let signals = Signals::catch().map_err(UpError::io("catch signals"))?;
-    let older = match options.accept_older_store {
-        true => OlderStore::Accepted,
-        false => OlderStore::Refused,
-    };
-    let opened = Store::open_with(&paths.store(), &paths.keys(), clock::now(), older)?;
+    let opened = Store::open_with(&paths.store(), &paths.keys(), clock::now(), options.older_store())?;
     let identity = Identity::load_or_create(&paths.keys())?;
     let pin = identity.pin();
     let doors = Arc::new(RemoteDoors::new(config, paths.keys(), identity, &opened.instance));

@@ -3,12 +3,14 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by its panic")]
 
 mod access_matrix;
+mod audit;
 mod auth;
 mod cli;
 mod devices;
 mod events;
 mod gate;
 mod life;
+mod lockdown;
 mod pairing_lane;
 mod restart;
 mod secrets;

@@ -8,7 +8,7 @@ mod change;
 mod close_codes;
 mod create;
 mod flood;
-mod full_disk;
+pub(crate) mod full_disk;
 mod idle;
 mod input;
 mod keep;

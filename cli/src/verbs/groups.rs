@@ -35,7 +35,19 @@ const GROUPS: [(&str, &[&str]); 6] = [
         &["send", "keys", "wait", "logs", "screen", "record", "shell-init"],
     ),
     ("Keep in order", &["note", "rename", "stop", "rm", "restore"]),
-    ("Devices", &["pair", "approve", "reject", "devices", "revoke"]),
+    (
+        "Devices",
+        &[
+            "pair",
+            "approve",
+            "reject",
+            "devices",
+            "disconnect",
+            "revoke",
+            "lockdown",
+            "audit",
+        ],
+    ),
     ("Daemons elsewhere", &["remote", "whoami"]),
     ("The daemon", &["up", "status", "restart", "shutdown", "config"]),
 ];

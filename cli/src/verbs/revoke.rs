@@ -2,20 +2,32 @@
 
 use std::io::{BufRead, IsTerminal, Write};
 
+use daemon::offline::Offline;
 use pairing::DeviceId;
-use protocol::access::{DeviceRecord, DeviceSummary, Revoked};
+use protocol::{
+    access::{DeviceRecord, DeviceSummary, Revoked},
+    sessions::{Session, SessionState, Stopped},
+};
+use serde_json::json;
 
+use super::{offline, up::failure};
 use crate::{client::Client, escape::escape, exit, failure::Failure, names, output, target::Target};
 
 /// Arguments of `revoke`.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "When it returns, no connection of the device is left and no byte is sent to it any more."
-)]
+#[command(after_help = "\
+When it returns, no connection of the device is left and no byte is sent to it any more. Where no daemon runs, \
+the store is changed all the same.")]
 pub(crate) struct Args {
     /// Ids or labels of devices, or beginnings that only they have
-    #[arg(value_name = "DEVICE", required = true)]
+    #[arg(value_name = "DEVICE", required_unless_present = "all")]
     devices: Vec<String>,
+    /// Every device that is paired
+    #[arg(long, conflicts_with = "devices")]
+    all: bool,
+    /// Stop the sessions that a device made or typed into, too
+    #[arg(long)]
+    stop_sessions: bool,
     /// Do not ask
     #[arg(long, short)]
     yes: bool,
@@ -68,14 +80,13 @@ pub(crate) async fn run(args: &Args, target: &Target) -> Result<u8, Failure> {
         let hint = "say --yes to revoke without being asked";
         return Err(Failure::usage("nobody is here to confirm the revocation", hint));
     }
-    let client = target.client()?;
-    let devices = choices(&client).await?;
-    let meant = args
-        .devices
-        .iter()
-        .map(|word| names::device(&devices, word))
-        .collect::<Result<Vec<_>, _>>()?;
-    if !args.yes && !confirmed(&meant)? {
+    let mut place = Place::find(args, target).await?;
+    let devices = place.devices().await?;
+    let meant: Vec<&Choice> = match args.all {
+        true => devices.iter().collect(),
+        false => names::devices(&devices, &args.devices)?,
+    };
+    if !args.yes && !meant.is_empty() && !confirmed(&meant)? {
         return Err(Failure::failed(
             "not_confirmed",
             "nothing was revoked",
@@ -84,27 +95,96 @@ pub(crate) async fn run(args: &Args, target: &Target) -> Result<u8, Failure> {
     }
     let mut all = Vec::new();
     for device in meant {
-        let revoked: Revoked = client.delete(&format!("/devices/{}", device.id)).await?;
-        if args.json {
-            all.push(revoked);
-        } else {
+        let revoked = place.revoke(device.id).await?;
+        if !args.json {
             output::sentence(&described(device, &revoked))?;
         }
+        if args.stop_sessions {
+            place.stop(&revoked, args.json).await?;
+        }
+        all.push(revoked);
     }
     if args.json {
         output::json(&all)?;
+    } else if all.is_empty() {
+        output::note("no devices are paired");
     }
     Ok(exit::OK)
 }
 
-/// The devices: the owner is told all of each, a device that may revoke others their names.
-async fn choices(client: &Client) -> Result<Vec<Choice>, Failure> {
-    if client.remote().is_some() {
-        let devices: Vec<DeviceSummary> = client.get("/devices").await?;
-        return Ok(devices.into_iter().map(Choice::from).collect());
+/// Where the devices are.
+enum Place {
+    Daemon(Client),
+    Store(Box<Offline>),
+}
+
+impl Place {
+    /// A daemon, or where none runs on this machine the store that it would serve.
+    async fn find(args: &Args, target: &Target) -> Result<Self, Failure> {
+        let client = target.client()?;
+        if client.remote().is_some() {
+            return Ok(Self::Daemon(client));
+        }
+        match offline::instead_of(&client).await? {
+            None => Ok(Self::Daemon(client)),
+            Some(_) if args.stop_sessions => Err(Failure::failed(
+                "no_daemon",
+                "no daemon runs, so sessions cannot be stopped",
+                "revoke without --stop-sessions now; `transom up` and `transom stop` end sessions afterwards",
+            )),
+            Some(store) => Ok(Self::Store(Box::new(store))),
+        }
     }
-    let devices: Vec<DeviceRecord> = client.get("/devices").await?;
-    Ok(devices.into_iter().map(Choice::from).collect())
+
+    /// The devices: the owner is told all of each, a device that may revoke others their names.
+    async fn devices(&self) -> Result<Vec<Choice>, Failure> {
+        let devices: Vec<DeviceRecord> = match self {
+            Self::Daemon(client) if client.remote().is_some() => {
+                let devices: Vec<DeviceSummary> = client.get("/devices").await?;
+                return Ok(devices.into_iter().map(Choice::from).collect());
+            }
+            Self::Daemon(client) => client.get("/devices").await?,
+            Self::Store(store) => store.devices(),
+        };
+        Ok(devices.into_iter().map(Choice::from).collect())
+    }
+
+    async fn revoke(&mut self, id: DeviceId) -> Result<Revoked, Failure> {
+        match self {
+            Self::Daemon(client) => client.delete(&format!("/devices/{id}")).await,
+            Self::Store(store) => {
+                let revoked = store.revoke(id).await.map_err(|error| failure(&error))?;
+                let gone = || {
+                    Failure::failed(
+                        "not_found",
+                        "there is no such device",
+                        "`transom devices` shows which are",
+                    )
+                };
+                revoked.ok_or_else(gone)
+            }
+        }
+    }
+
+    /// Stops what the device made or typed into, as far as it runs.
+    async fn stop(&self, revoked: &Revoked, is_json: bool) -> Result<(), Failure> {
+        let Self::Daemon(client) = self else {
+            return Ok(());
+        };
+        let sessions: Vec<Session> = client.get("/sessions").await?;
+        let running = sessions.iter().filter(|session| {
+            session.state == SessionState::Running && revoked.sessions.contains(&session.id)
+        });
+        for session in running {
+            client
+                .post::<Stopped>(&format!("/sessions/{}/stop", session.id), &json!({}))
+                .await?;
+            if !is_json {
+                output::line(&format!("stopped {}", escape(&session.name)))?;
+            }
+        }
+        Ok(())
+    }
 }
 
 fn confirmed(devices: &[&Choice]) -> Result<bool, Failure> {

@@ -54,7 +54,10 @@ fn described(status: &Status, now: Timestamp, width: Option<usize>) -> String {
         ));
         lines.push(("pin", endpoint.pin.clone()));
     }
-    if status.tls.is_empty() {
+    if status.locked_down {
+        let lifted = "none: locked down; `transom lockdown --lift` opens the remote ways in";
+        lines.push(("listener", lifted.to_owned()));
+    } else if status.tls.is_empty() {
         lines.push(("listener", "none: no device can reach this daemon".to_owned()));
     }
     let app = if status.web_app {

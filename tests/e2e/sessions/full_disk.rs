@@ -156,11 +156,11 @@ async fn a_disk_that_is_full_under_all_state_stops_no_program_and_no_viewer_and_
 }
 
 /// A few megabytes of disk in a folder, until it is dropped.
-struct SmallDisk(PathBuf);
+pub(crate) struct SmallDisk(PathBuf);
 
 impl SmallDisk {
     /// None where this user may not mount.
-    fn over(folder: PathBuf) -> Option<Self> {
+    pub(crate) fn over(folder: PathBuf) -> Option<Self> {
         fs::create_dir_all(&folder).unwrap();
         let mut mount = Command::new("mount");
         mount
@@ -174,12 +174,12 @@ impl SmallDisk {
         self.0.join("ballast")
     }
 
-    fn fill(&self) {
+    pub(crate) fn fill(&self) {
         let mut ballast = File::create(self.filler()).unwrap();
         while ballast.write(&[0; 4096]).is_ok() {}
     }
 
-    fn make_room(&self) {
+    pub(crate) fn make_room(&self) {
         fs::remove_file(self.filler()).unwrap();
     }
 
