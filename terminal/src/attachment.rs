@@ -258,8 +258,7 @@ impl Attachment {
             self.due = Due::Snapshot { sizes: 0 };
             return Step::Again;
         }
-        let held = self.shared.held(now).filter(|_| !has_ended);
-        let step = self.read(standing, standing.window, held);
+        let step = self.read(standing, standing.window, (!has_ended).then_some(now));
         if matches!(step, Step::WaitForOutput { .. }) {
             self.late_at = now + LATE;
             self.acks.ran_dry();
@@ -267,22 +266,26 @@ impl Attachment {
         step
     }
 
-    /// Reads what comes next, of which `window` bytes may be on the way; output from the offset on is held until then.
-    fn read(&mut self, standing: Standing, window: usize, held: Option<(Offset, Instant)>) -> Step {
+    /// Reads what comes next, of which `window` bytes may be on the way; what is in the middle of a synchronized update at
+    /// `now`, if that is minded, stays.
+    fn read(&mut self, standing: Standing, window: usize, now: Option<Instant>) -> Step {
         if standing.unacked >= window as u64 {
             return Step::WaitForAck {
                 version: standing.version,
             };
         }
         let mut limit = MAX_OUTPUT.min(window - standing.unacked as usize);
-        if let Some((offset, _)) = held.filter(|(offset, _)| *offset >= self.cursor) {
-            limit = limit.min(usize::try_from(offset.since(self.cursor)).unwrap_or(limit));
-        }
         let mut bytes = Vec::new();
-        let read = self
-            .shared
-            .journal()
-            .read(self.cursor, self.next_size, limit, &mut bytes);
+        let (held, read) = {
+            // Locked before it is asked what is held: nothing is appended between.
+            let journal = self.shared.journal();
+            let held = now.and_then(|now| self.shared.held(now));
+            if let Some((offset, _)) = held {
+                // None, where a part of the update was sent before it could be known for one.
+                limit = limit.min(usize::try_from(offset.since(self.cursor)).unwrap_or(limit));
+            }
+            (held, journal.read(self.cursor, self.next_size, limit, &mut bytes))
+        };
         match read {
             Read::Output => {
                 let offset = self.cursor;

@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{Attachment, Mode, Offset, Start, Step, Update};
@@ -78,6 +79,40 @@ async fn what_is_drawn_in_one_goes_out_in_one_or_in_time() {
         Update::Output { bytes, .. } if bytes.len() == 10
     ));
     session.stop().await;
+}
+
+#[tokio::test]
+async fn an_update_whose_beginning_was_sent_before_it_was_known_goes_on_in_one() {
+    let began = Instant::now();
+    let session = wrote(
+        "stty -echo; printf 'a\\033[?20'; read x; printf '26hb'; read y",
+        6,
+    )
+    .await;
+    let mut attachment = session.attach(Mode::View, Start::Offset(Offset::START));
+    assert_eq!(output(&mut attachment, began), b"a\x1b[?20");
+    let writer = session.writer(Arc::new(Anyone));
+    writer.write(b"\n").await.unwrap();
+    let mut output_came = session.shared.output.subscribe();
+    while session.end() < Offset(10) {
+        output_came.changed().await.unwrap();
+    }
+    assert!(matches!(
+        attachment.step(false, began),
+        Step::WaitForOutput { until: Some(_) }
+    ));
+    assert_eq!(output(&mut attachment, began + HOUR), b"26hb");
+    session.stop().await;
+}
+
+/// Lets everything through.
+struct Anyone;
+
+impl crate::Gate for Anyone {
+    fn pass(&self, write: &mut dyn FnMut()) -> bool {
+        write();
+        true
+    }
 }
 
 #[tokio::test]

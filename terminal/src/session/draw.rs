@@ -53,8 +53,10 @@ async fn rest(shared: &Arc<Shared>, drawing: &Mutex<Drawing>, state: &mut watch:
     let Some(until) = held.or(pause) else {
         return changed(shared, state).await;
     };
-    let has_paused = timeout_at(until, changed(shared, state)).await.is_err();
-    if has_paused && held.is_none() {
+    let seen = shared.drawn.borrow().seen;
+    let is_over = timeout_at(until, changed(shared, state)).await.is_err();
+    // The thread of a flood draws and wakes nobody here.
+    if is_over && held.is_none() && shared.drawn.borrow().seen == seen {
         lock(drawing).keep_now(shared, true, usize::MAX);
     }
 }
