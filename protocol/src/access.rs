@@ -40,6 +40,9 @@ pub enum PrincipalKind {
 pub struct WhoAmI {
     /// The kind of principal that asks.
     pub principal: PrincipalKind,
+    /// The session, if it is a program inside of one; older daemons do not say it.
+    #[serde(default)]
+    pub session_id: Option<String>,
     /// The device, if it is one.
     #[cfg_attr(feature = "ts", ts(type = "string | null"))]
     pub device_id: Option<DeviceId>,

@@ -29,6 +29,10 @@ pub(crate) async fn show(
     let allowed = Scope::ALL.into_iter().filter(|scope| principal.allows(*scope));
     Ok(Json(WhoAmI {
         principal: kind,
+        session_id: match principal {
+            Principal::Session(session) => Some(session.to_string()),
+            _ => None,
+        },
         device_id,
         label,
         role,

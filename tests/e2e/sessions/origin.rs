@@ -98,14 +98,17 @@ async fn the_command_line_inside_of_a_session_sees_itself_and_acts_on_what_it_st
 async fn an_orphan_of_a_session_is_that_session_and_a_trusted_ones_program_is_the_owner() {
     let daemon = TestDaemon::start().await;
     for inside in [Inside::of(&daemon).await, Inside::orphan(&daemon).await] {
-        assert_eq!(principal(&inside.client).await, PrincipalKind::Session);
+        let who: WhoAmI = inside.client.get("/v1/whoami").await.ok();
+        assert_eq!(who.principal, PrincipalKind::Session);
+        assert_eq!(who.session_id.as_ref(), Some(&inside.session.id));
         let listed: Vec<Session> = inside.client.get("/v1/sessions").await.ok();
         assert_eq!(listed.len(), 1);
         assert_eq!(listed[0].id, inside.session.id);
     }
     let trusted = Inside::trusted(&daemon).await;
     assert!(trusted.session.trusted);
-    assert_eq!(principal(&trusted.client).await, PrincipalKind::Owner);
+    let who: WhoAmI = trusted.client.get("/v1/whoami").await.ok();
+    assert_eq!((who.principal, who.session_id), (PrincipalKind::Owner, None));
     let wish = NewSession {
         command: "sleep".to_owned(),
         trusted: true,

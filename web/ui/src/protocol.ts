@@ -72,6 +72,10 @@ export type WhoAmI = {
  */
 principal: PrincipalKind, 
 /**
+ * The session, if it is a program inside of one; older daemons do not say it.
+ */
+session_id: string | null, 
+/**
  * The device, if it is one.
  */
 device_id: string | null, 
