@@ -42,8 +42,10 @@ impl Sessions {
                 self.table().unsaved.insert(id.to_owned());
             }
         }
+        let mut unwritten = Vec::new();
         for saved in saved {
             let engine = held.remove(&saved.id);
+            let knows_its_line = saved.parent.is_none() || saved.ancestors.is_some();
             let is_lost = saved.end.is_none() && engine.is_none();
             let Some(record) = self.record_of(saved, engine) else {
                 continue;
@@ -52,10 +54,14 @@ impl Sessions {
             self.table().records.push(record.clone());
             if is_lost {
                 tracing::warn!(session = %record.resource, "a session is lost: it ran, and nobody holds it");
-                self.save_later(&record);
+            }
+            if is_lost || !knows_its_line {
+                // Once all are here, so that its line is whole.
+                unwritten.push(record.clone());
             }
             publish::spawn(self.clone(), &record);
         }
+        unwritten.iter().for_each(|record| self.save_later(record));
         tokio::spawn(tidy(Arc::downgrade(&self.shared), self.shared.tidying.clone()));
         held
     }
@@ -105,7 +111,7 @@ impl Sessions {
                 return Ok(());
             }
         }
-        let saved = saved_of(record);
+        let saved = saved_of(record, &self.line_of(record));
         let folder = record.folder().to_owned();
         let written = spawn_blocking(move || {
             let _turn = turn;
@@ -236,6 +242,14 @@ impl Sessions {
         strange.map(|id| self.folder_of(id)).collect()
     }
 
+    /// Those of a session's ancestors that are there: the others never ask for anything again, and there may be any number.
+    fn line_of(&self, record: &Record) -> Vec<ResourceId> {
+        let mut line = self.shared.lineage.line_of(&record.resource);
+        let table = self.table();
+        line.retain(|ancestor| table.records.iter().any(|record| record.resource == *ancestor));
+        line
+    }
+
     fn record_of(&self, saved: Saved, engine: Option<terminal::Session>) -> Option<Record> {
         let resource: ResourceId = saved.id.parse().ok()?;
         let folder = self.folder_of(&saved.id);
@@ -254,8 +268,13 @@ impl Sessions {
             trusted: saved.trusted,
             size: saved.size,
         };
-        if let Some(parent) = &made.parent {
-            self.shared.lineage.add(resource.clone(), parent.clone());
+        let ancestors = saved.ancestors.unwrap_or_default();
+        let ancestors = ancestors.iter().filter_map(|ancestor| ancestor.parse().ok());
+        let above = ancestors.filter(|ancestor| Some(ancestor) != made.parent.as_ref());
+        let mut child = resource.clone();
+        for ancestor in made.parent.iter().cloned().chain(above) {
+            self.shared.lineage.add(child, ancestor.clone());
+            child = ancestor;
         }
         let kept = Kept {
             name: saved.name,
@@ -291,7 +310,7 @@ fn lost(folder: &Path, first_size: terminal::Size) -> Ended {
     }
 }
 
-fn saved_of(record: &Record) -> Saved {
+fn saved_of(record: &Record, line: &[ResourceId]) -> Saved {
     let kept = record.kept().clone();
     let made = record.made.clone();
     Saved {
@@ -303,6 +322,7 @@ fn saved_of(record: &Record) -> Saved {
         cwd: made.cwd,
         created_at: made.at,
         parent: made.parent.map(|parent| parent.to_string()),
+        ancestors: Some(line.iter().map(ToString::to_string).collect()),
         trusted: made.trusted,
         size: made.size,
         labels: kept.labels,

@@ -18,6 +18,19 @@ impl Lineage {
         self.parents().insert(child, parent);
     }
 
+    /// From a session's parent up to the first that has none.
+    pub(super) fn line_of(&self, session: &ResourceId) -> Vec<ResourceId> {
+        let parents = self.parents();
+        let mut line = Vec::new();
+        let mut next = parents.get(session);
+        // Records on disk may have been edited into a ring.
+        while let Some(parent) = next.filter(|parent| !line.contains(*parent) && *parent != session) {
+            line.push(parent.clone());
+            next = parents.get(parent);
+        }
+        line
+    }
+
     /// Forgets sessions that neither live nor have a descendant that does, if there are many.
     pub(super) fn prune(&self, living: impl Iterator<Item = ResourceId>) {
         let mut parents = self.parents();
@@ -81,6 +94,8 @@ mod tests {
         assert!(lineage.descends(&id(3), &id(0)) && lineage.descends(&id(1), &id(0)));
         assert!(!lineage.descends(&id(0), &id(3)) && !lineage.descends(&id(2), &id(2)));
         assert!(!lineage.descends(&id(9), &id(0)));
+        assert_eq!(lineage.line_of(&id(3)), [id(2), id(1), id(0)]);
+        assert!(lineage.line_of(&id(0)).is_empty());
     }
 
     #[test]
@@ -88,6 +103,7 @@ mod tests {
         let lineage = chain(2);
         lineage.add(id(0), id(2));
         assert!(!lineage.descends(&id(1), &id(9)));
+        assert_eq!(lineage.line_of(&id(1)), [id(0), id(2)]);
         lineage.prune([id(1)].into_iter());
     }
 

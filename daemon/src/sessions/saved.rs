@@ -25,6 +25,10 @@ pub(super) struct Saved {
     pub(super) cwd: String,
     pub(super) created_at: Timestamp,
     pub(super) parent: Option<String>,
+    /// From the parent up to the first session that had none, those that were there when this was written; none where an
+    /// older daemon did.
+    #[serde(default)]
+    pub(super) ancestors: Option<Vec<String>>,
     pub(super) trusted: bool,
     /// The size that its terminal began with; older daemons wrote none.
     #[serde(default)]

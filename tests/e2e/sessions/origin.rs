@@ -132,6 +132,28 @@ async fn a_sessions_descendants_stay_its_own_when_the_daemon_is_restarted() {
 }
 
 #[tokio::test]
+async fn a_descendant_stays_one_when_the_session_between_is_purged_and_the_daemon_restarted() {
+    let mut daemon = TestDaemon::start().await;
+    let inside = Inside::of(&daemon).await;
+    let script = format!("{} new --name leaf -- sleep 600; read x", binary().display());
+    let middle = inside.client.shell(&script).await;
+    let listed = || async { inside.client.get("/v1/sessions").await.ok::<Vec<Session>>() };
+    let leaf = until("the one below", || async {
+        listed().await.into_iter().find(|session| session.name == "leaf")
+    })
+    .await;
+    assert_eq!(leaf.parent.as_ref(), Some(&middle.id));
+    let path = format!("/v1/sessions/{}?purge=true", middle.id);
+    let purged = daemon.owner().request("DELETE", &path, None::<&()>).await;
+    assert_eq!(purged.status, 200);
+    for _ in 0..2 {
+        daemon.kill_and_restart().await;
+        let ids: Vec<String> = listed().await.into_iter().map(|session| session.id).collect();
+        assert_eq!(ids, [&*inside.session.id, &*leaf.id]);
+    }
+}
+
+#[tokio::test]
 async fn a_session_follows_the_events_of_itself_and_its_children_until_it_ends() {
     let daemon = TestDaemon::start().await;
     let inside = Inside::orphan(&daemon).await;
