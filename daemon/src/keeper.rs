@@ -166,6 +166,16 @@ impl KeeperLink {
         }
     }
 
+    /// Ends what lives of sessions that the keeper was let drop.
+    pub(crate) async fn end_forgotten(&self) {
+        let keeper = self.state().keeper.clone();
+        if let Some(keeper) = keeper
+            && let Err(error) = keeper.end_forgotten().await
+        {
+            tracing::warn!(%error, "what ended sessions left running could not be ended");
+        }
+    }
+
     /// The keeper that is connected, for the owner.
     pub(crate) fn status(&self) -> Option<KeeperStatus> {
         let keeper = self.state().keeper.clone()?;

@@ -197,18 +197,20 @@ impl Sessions {
         self.shared.keeper.status()
     }
 
-    /// Stops every program, with all that it started, and keeps what they left; for the daemon's own end. The keeper holds
-    /// nothing more then, and goes.
+    /// Stops every program, with all that it started, also what one left behind that has ended, and keeps their output; for
+    /// the daemon's own end. The keeper holds nothing more then, and goes.
     pub(crate) async fn stop_all(&self) {
         let records = self.table().records.clone();
         let stops = records.iter().map(|record| async {
-            if let Some(engine) = record.live().filter(|_| record.is_running()) {
+            if let Some(engine) = record.live() {
                 engine.stop().await;
             }
             // What a full disk does not take is not waited for.
             timeout(LAST_WRITE, self.ended(record)).await.ok();
         });
         futures_util::future::join_all(stops).await;
+        // Of what ended before this daemon began, only the keeper knows.
+        self.shared.keeper.end_forgotten().await;
     }
 
     /// Writes down what was typed by requests and is not written yet; for the daemon's own end.

@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt};
 
-use harness::{DaemonOptions, TestDaemon};
+use harness::{DaemonOptions, TestDaemon, until};
 use protocol::access::{Health, Status};
 use rustix::process::Signal;
 
@@ -121,6 +121,35 @@ async fn a_shutdown_stops_the_sessions_only_where_that_is_asked_for() {
     assert_eq!(done.code, 0, "{done:?}");
     assert!(daemon.ended().await.success());
     assert_eq!(daemon.programs(), Vec::<u32>::new());
+}
+
+#[tokio::test]
+async fn a_shutdown_of_the_sessions_ends_what_ended_ones_left_running() {
+    let mut daemon = TestDaemon::start().await;
+    let leave = "setsid -f sleep 600; exit 3";
+    let former = daemon.owner().shell(leave).await;
+    daemon.owner().ended(&former.id).await;
+    daemon.kill_and_restart().await;
+    // Its record is complete, so that the keeper is let drop it.
+    until("the former one's end", || async {
+        let kept = daemon.owner().session(&former.id).await;
+        kept.exit
+    })
+    .await;
+    let latter = daemon.owner().shell(leave).await;
+    daemon.owner().ended(&latter.id).await;
+    let left = daemon.programs();
+    assert_eq!(left.len(), 2, "{left:?}");
+    let done = daemon.cli(&["shutdown", "--sessions"]).await;
+    assert_eq!(done.code, 0, "{done:?}");
+    assert!(daemon.ended().await.success());
+    for process in left {
+        let process = rustix::process::Pid::from_raw(process.cast_signed()).unwrap();
+        assert!(
+            rustix::process::test_kill_process(process).is_err(),
+            "{process:?}"
+        );
+    }
 }
 
 #[tokio::test]

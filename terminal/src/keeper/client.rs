@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::watch;
@@ -83,6 +83,8 @@ pub struct Listed {
     pub state: Listing,
     /// It was forgotten, and is there only because processes of it live: it cannot be adopted.
     pub is_forgotten: bool,
+    reaper: Member,
+    leader: u32,
 }
 
 /// How a listed session's program stands.
@@ -254,6 +256,29 @@ impl Keeper {
         let answer = self.shared.state.wait_for_list();
         send(&self.shared.socket, Request::List, None).await?;
         answer.await.map_err(|_| KeeperError::Gone)
+    }
+
+    /// Ends the processes that live of sessions that were forgotten. Returns when nothing of them is left that this user may
+    /// end.
+    ///
+    /// # Errors
+    /// [`KeeperError::Gone`].
+    pub async fn end_forgotten(&self) -> Result<(), KeeperError> {
+        let mut ending = tokio::task::JoinSet::new();
+        for listed in self
+            .list()
+            .await?
+            .into_iter()
+            .filter(|listed| listed.is_forgotten)
+        {
+            let leader = i32::try_from(listed.leader).ok().and_then(Pid::from_raw);
+            let Some(leader) = leader else { continue };
+            // The keeper signals no group of what it has forgotten, nor gives it a cgroup.
+            let tree = Tree::new(listed.reaper, leader, None, |_| false);
+            ending.spawn(async move { tree.stop().await });
+        }
+        ending.join_all().await;
+        Ok(())
     }
 
     /// Takes over a session that the keeper holds.

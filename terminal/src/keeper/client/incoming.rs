@@ -214,9 +214,9 @@ impl Waiting {
             Reply::Listed {
                 id,
                 reaper,
+                leader,
                 forgotten,
                 end,
-                ..
             } => {
                 self.knows(id, reaper);
                 if let Some((listed, _)) = &mut self.list {
@@ -224,6 +224,8 @@ impl Waiting {
                         id,
                         state: end.into(),
                         is_forgotten: forgotten,
+                        reaper,
+                        leader,
                     });
                 }
             }
