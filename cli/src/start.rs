@@ -105,7 +105,7 @@ async fn start(client: &Client, arguments: Vec<OsString>) -> Result<Option<Ready
 
 /// Starts `transom up` so that it outlives this process and its terminal.
 fn spawn(arguments: Vec<OsString>) -> Result<Child, Failure> {
-    let child = Command::new(env::current_exe()?)
+    let child = Command::new(daemon::executable::called()?)
         .args(["up", "--json", "--background"])
         .args(arguments)
         .env_remove("TRANSOM_SESSION")

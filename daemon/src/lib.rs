@@ -6,6 +6,7 @@ mod attach;
 pub mod config;
 mod doors;
 mod events;
+pub mod executable;
 mod keeper;
 pub mod lock;
 mod log;

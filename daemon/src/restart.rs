@@ -1,12 +1,13 @@
-//! The daemon started anew in its own place: the same process executes what is at its executable's path by now.
+//! The daemon started anew in its own place: the same process executes what is at its executable's path by now. Where it was
+//! called by a link, that is what the link leads to by then.
 
 use std::{
     convert::Infallible,
     env,
     ffi::OsString,
-    io,
-    os::unix::process::CommandExt,
-    path::PathBuf,
+    fs, io,
+    os::unix::{fs::MetadataExt, process::CommandExt},
+    path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::atomic::{AtomicBool, Ordering},
     time::Duration,
@@ -17,11 +18,15 @@ use protocol::Problem;
 use terminal::DescriptorLimit;
 use tokio::time::timeout;
 
+use crate::executable;
+
 /// What this process was started with, and whether it is to be started so again.
 #[derive(Debug)]
 pub(crate) struct Restart {
-    /// Where the executable was when the daemon began.
+    /// By which path the executable was called, if that can be told, else where it was when the daemon began. Absolute.
     path: io::Result<PathBuf>,
+    /// Whose it was.
+    owner: Option<u32>,
     /// With the name by which it was called.
     arguments: Vec<OsString>,
     descriptors: DescriptorLimit,
@@ -40,7 +45,10 @@ impl Restart {
     /// Notes how this process was started; `descriptors` is the limit that it was started with.
     pub(crate) fn of_this_process(descriptors: DescriptorLimit) -> Self {
         Self {
-            path: env::current_exe(),
+            path: executable::called(),
+            owner: fs::metadata(executable::SELF)
+                .ok()
+                .map(|executable| executable.uid()),
             // What was said of the store then was said of no later one.
             arguments: env::args_os()
                 .filter(|argument| argument != "--accept-older-store")
@@ -92,6 +100,17 @@ impl Restart {
         Err(command.exec())
     }
 
+    /// Whether what is there now is of somebody who could do as much before: this user, root, or whose the executable was.
+    fn is_trusted(&self, path: &Path) -> io::Result<()> {
+        let there = fs::metadata(path)?;
+        let own = rustix::process::geteuid().as_raw();
+        let is_of_ours = [Some(own), Some(0), self.owner].contains(&Some(there.uid()));
+        if is_of_ours && there.mode() & EVERYBODY_WRITES == 0 {
+            return Ok(());
+        }
+        Err(io::Error::other("others may write it"))
+    }
+
     /// Whether what is there now says of itself what it is: half a download does not.
     async fn check(&self) -> Result<(), NoExecutable> {
         let path = self.path.as_ref().map_err(|error| NoExecutable {
@@ -102,6 +121,7 @@ impl Restart {
             path: path.display().to_string(),
             source,
         };
+        self.is_trusted(path).map_err(fault)?;
         let mut command = tokio::process::Command::new(path);
         let answer = command
             .arg("--version")
@@ -128,3 +148,5 @@ impl IntoResponse for NoExecutable {
 
 /// How long an executable may take to say its version.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// The mode's bit by which everybody may write a file.
+const EVERYBODY_WRITES: u32 = 0o002;

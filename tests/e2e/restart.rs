@@ -180,6 +180,33 @@ async fn what_is_at_the_executables_path_by_then_is_the_new_daemon() {
 }
 
 #[tokio::test]
+async fn a_daemon_that_was_called_by_a_link_goes_on_as_what_the_link_leads_to_by_then() {
+    let folder = tempfile::tempdir().unwrap();
+    let [former, latter, link] = ["one", "two", "transom"].map(|name| folder.path().join(name));
+    for program in [&former, &latter] {
+        fs::copy(harness::binary(), program).unwrap();
+    }
+    std::os::unix::fs::symlink(&former, &link).unwrap();
+    let options = DaemonOptions {
+        program: Some(link.clone()),
+        ..DaemonOptions::default()
+    };
+    let daemon = TestDaemon::start_with(options).await;
+    let executed = || fs::read_link(format!("/proc/{}/exe", daemon.pid())).unwrap();
+    assert_eq!(executed(), former);
+    for next in [&latter, &former] {
+        fs::remove_file(&link).unwrap();
+        std::os::unix::fs::symlink(next, &link).unwrap();
+        let done = daemon.cli(&["restart"]).await;
+        assert_eq!(done.code, 0, "{done:?}");
+        assert_eq!(executed(), *next);
+    }
+    fs::set_permissions(&former, Permissions::from_mode(0o757)).unwrap();
+    let refused = daemon.cli(&["restart"]).await;
+    assert!(refused.stderr.contains("others may write it"), "{refused:?}");
+}
+
+#[tokio::test]
 async fn an_executable_that_cannot_be_executed_is_refused_before_anything_ends() {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("transom");

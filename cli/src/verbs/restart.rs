@@ -20,7 +20,7 @@ mod hung;
 The daemon starts again in its own process, with its former arguments, as what is at its executable's path by then: \
 after an upgrade, the new one. Programs go on meanwhile, and whoever is attached comes back by itself.")]
 pub(crate) struct Args {
-    /// Kill a daemon that does not answer, and start another in the background with its arguments
+    /// Kill a daemon that does not answer, and start another in the background with its arguments and this environment
     #[arg(long)]
     force: bool,
     /// Print the daemon that serves then as JSON
