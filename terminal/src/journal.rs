@@ -24,6 +24,7 @@ mod header;
 mod index;
 mod map;
 pub(crate) mod record;
+mod said;
 
 use index::Index;
 
@@ -279,6 +280,15 @@ impl Journal {
     /// Says that the queries before `offset` were answered.
     pub(crate) fn set_answered(&self, offset: Offset) {
         header::store_answered(&self.map, offset);
+    }
+
+    /// When the byte before `end` was written, and where the record that it is in ends; none if it is not here.
+    pub(crate) fn record_before(&self, end: Offset) -> Option<(u64, Offset)> {
+        if end <= self.start_offset || end > self.end {
+            return None;
+        }
+        let head = self.head(self.find(end.minus(1)))?;
+        Some((head.time_ms, head.end()))
     }
 
     /// The last input sequence that was applied for a client. Remembered for at least 10 min after it was last set,

@@ -18,6 +18,7 @@ mod keeper;
 mod offset;
 mod process;
 mod pty;
+mod said;
 mod scanner;
 mod screen;
 mod session;
@@ -33,10 +34,11 @@ pub use journal::UnixMs;
 pub use keeper::{Held, Keeper, KeeperError, KeeperOptions, Listed, Listing, Origin, keep};
 pub use offset::Offset;
 pub use process::{Exit, PeerProcess};
+pub use said::{QUIET_MS, Said, Word};
 pub use screen::{Line, Numbering, Screen, Signal, Snapshot, screen};
 pub use session::{
-    Changes, ClientKey, Ended, Event, Input, InputError, Last, Options, Output, QUIET_MS, Recorded,
-    Recording, Session, SessionState, Writer, stored_last,
+    Changes, ClientKey, Ended, Event, Input, InputError, Last, Options, Output, Recorded, Recording, Session,
+    SessionState, Writer, stored_last,
 };
 pub use size::Size;
 pub use spawn::{Command, DescriptorLimit, SpawnError, program_environment};

@@ -11,6 +11,7 @@ mod signals;
 mod titles;
 
 pub(crate) use emulator::Emulator;
+pub(crate) use signals::MAX_TEXT;
 pub use signals::Signal;
 
 /// The state of a terminal, drawn by a program's output.

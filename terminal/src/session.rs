@@ -15,7 +15,8 @@ use crate::keeper::{Held, Keeper};
 use crate::offset::Offset;
 use crate::process::{Exit, Tree};
 use crate::pty;
-use crate::screen::{Emulator, Screen, Signal, Snapshot};
+use crate::said::Said;
+use crate::screen::{Emulator, Screen, Snapshot};
 use crate::size::Size;
 use crate::spawn::{Command, SpawnError};
 
@@ -34,7 +35,6 @@ use rebuild::Rebuild;
 use run::Watched;
 use store::Store;
 
-pub use look::QUIET_MS;
 pub use recording::{Event, Recorded, Recording};
 pub use store::Output;
 pub(crate) use store::Records;
@@ -360,9 +360,9 @@ pub(crate) struct Shared {
     /// Input that goes ahead of all other.
     interrupts: Mutex<Vec<writer::Chunk>>,
     brackets: Mutex<Brackets>,
-    /// What the program said about itself, with the session's time, not yet taken.
-    signals: Mutex<Vec<(u64, Signal)>>,
-    /// The last stretch of output, by the session's time.
+    /// What the program said about itself last; taken before `journal`.
+    said: Mutex<Said>,
+    /// The last stretch of output, by the session's time; taken before `journal`.
     burst: Mutex<Option<(u64, u64)>>,
     /// None of a session that was read from the disk.
     tree: Option<Arc<Tree>>,
@@ -403,6 +403,7 @@ impl Shared {
             true => journal.size(),
             false => Size::new(1, 1),
         };
+        let (burst, (_, said)) = (look::worked(&journal), journal.said());
         Self {
             screen: Mutex::new(Box::new(Emulator::new(size))),
             journal: Mutex::new(journal),
@@ -417,8 +418,8 @@ impl Shared {
             typing: Mutex::default(),
             interrupts: Mutex::default(),
             brackets: Mutex::default(),
-            signals: Mutex::default(),
-            burst: Mutex::default(),
+            said: Mutex::new(said),
+            burst: Mutex::new(burst),
             tree,
             store,
             rebuild,

@@ -307,6 +307,7 @@ fn lost(folder: &Path, first_size: terminal::Size) -> Ended {
         title: Some(last.title).filter(|title| !title.is_empty()),
         last_line: last.last_line,
         last_output_at: None,
+        called: None,
     }
 }
 

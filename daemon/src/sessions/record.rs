@@ -12,14 +12,15 @@ use protocol::{
     Timestamp,
     sessions::{self, Attention, AttentionState, Note, Session, SessionState},
 };
-use terminal::{Offset, UnixMs};
+use terminal::{Offset, UnixMs, Word};
 use tokio::sync::watch;
 
 use super::{
-    SessionError, attention,
+    SessionError,
+    attention::{self, Seen},
     claim::Claim,
     presence::{Counts, People},
-    saved::Ended,
+    saved::{Called, Ended},
     typed::Typed,
 };
 
@@ -37,7 +38,6 @@ pub(super) struct Record {
     pub(super) presence: watch::Sender<People>,
     /// Input that came by requests.
     pub(super) typed: Typed,
-    attention: Mutex<attention::Attention>,
     kept: Mutex<Kept>,
     /// Held while it is written, so that the last state is the last written: by who writes, as nobody may be left who waits.
     pub(super) saving: Arc<tokio::sync::Mutex<()>>,
@@ -92,7 +92,6 @@ impl Record {
             claim: Claim::default(),
             presence: watch::Sender::default(),
             typed: Typed::default(),
-            attention: Mutex::default(),
             kept: Mutex::new(kept),
             saving: Arc::default(),
             gone: Mutex::default(),
@@ -155,10 +154,7 @@ impl Record {
     /// Notes that somebody typed into it; returns whether it is a device that had not before.
     pub(super) fn touch(&self, device: Option<DeviceId>) -> bool {
         if let Some(engine) = self.live() {
-            let now = engine.time_ms();
-            let mut attention = self.attention(engine);
-            attention.answered(now);
-            attention.disturbed(now);
+            engine.typed();
         }
         device.is_some_and(|device| self.kept().touched.insert(device))
     }
@@ -166,7 +162,7 @@ impl Record {
     /// Notes that its size was changed: what is drawn for that is no work.
     pub(super) fn resized(&self) {
         if let Some(engine) = self.live() {
-            self.attention(engine).disturbed(engine.time_ms());
+            engine.disturbed();
         }
     }
 
@@ -250,6 +246,10 @@ impl Record {
             title: Some(engine.title()).filter(|title| !title.is_empty()),
             last_line: engine.last_line(),
             last_output_at: engine.last_output_ms().and_then(|ms| self.moment(ms)),
+            called: match engine.said().word {
+                Some((ms, Word::Calls(message))) => self.moment(ms).map(|at| Called { at, message }),
+                _ => None,
+            },
         })
     }
 
@@ -265,7 +265,7 @@ impl Record {
         let engine = self.live().filter(|_| self.is_running());
         let quiet = engine.and_then(|engine| {
             let now = engine.time_ms();
-            let until = self.attention(engine).seen(now).until_ms?;
+            let until = seen(engine).until_ms?;
             Some(Duration::from_millis(until.saturating_sub(now)))
         });
         left.into_iter().chain(quiet).min()
@@ -273,16 +273,20 @@ impl Record {
 
     /// What it wants of a person: nothing any more where it has ended, unless its last word was a call.
     fn wants(&self, ended: Option<&Ended>) -> Attention {
-        let seen = self
-            .live()
-            .map(|engine| self.attention(engine).seen(engine.time_ms()));
-        match (seen, ended) {
-            (Some(seen), ended) if ended.is_none() || seen.state == AttentionState::Waiting => Attention {
+        if let Some(Called { at, message }) = ended.and_then(|ended| ended.called.clone()) {
+            return Attention {
+                state: AttentionState::Waiting,
+                since: at,
+                message,
+            };
+        }
+        match self.live().filter(|_| ended.is_none()).map(seen) {
+            Some(seen) => Attention {
                 state: seen.state,
                 since: self.moment(seen.since_ms).unwrap_or(self.made.at),
                 message: seen.message,
             },
-            (_, ended) => Attention {
+            None => Attention {
                 state: AttentionState::Idle,
                 since: ended.map_or(self.made.at, |ended| ended.at),
                 message: None,
@@ -290,23 +294,16 @@ impl Record {
         }
     }
 
-    /// What is known of what its program wants, with what came since the last look.
-    fn attention(&self, engine: &terminal::Session) -> MutexGuard<'_, attention::Attention> {
-        let mut attention = self.attention.lock().unwrap_or_else(PoisonError::into_inner);
-        for (at, signal) in engine.take_signals() {
-            attention.hear(at, &signal);
-        }
-        if let Some((since, last)) = engine.burst() {
-            attention.wrote(since, last);
-        }
-        attention
-    }
-
     /// The wall clock so many milliseconds after the session began.
     fn moment(&self, ms: u64) -> Option<Timestamp> {
         let ms = i64::try_from(ms).ok()?;
         Timestamp::from_millisecond(self.made.at.as_millisecond().checked_add(ms)?).ok()
     }
+}
+
+/// What its program wants now.
+fn seen(engine: &terminal::Session) -> Seen {
+    attention::seen(&engine.said(), engine.worked(), engine.time_ms())
 }
 
 /// The wall clock at a session's beginning.

@@ -54,6 +54,17 @@ pub(super) struct Ended {
     pub(super) title: Option<String>,
     pub(super) last_line: String,
     pub(super) last_output_at: Option<Timestamp>,
+    /// What its program called for that nobody answered; older daemons wrote none.
+    #[serde(default)]
+    pub(super) called: Option<Called>,
+}
+
+/// A call of a program (BEL, a notification).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Called {
+    pub(super) at: Timestamp,
+    /// Its words, if there were any.
+    pub(super) message: Option<String>,
 }
 
 /// Why a session's file was not taken. It stays as it is.

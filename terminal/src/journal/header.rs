@@ -157,8 +157,11 @@ const START: usize = 48;
 const SIZE: usize = 56;
 const ANSWERED: usize = 64;
 const FIRST_SIZE: usize = 72;
-/// The table of clients' last sequences.
-const APPLIED: usize = 1024;
+/// The first free byte before the table of clients' last sequences.
+pub(super) const FREE: usize = 80;
+/// That table, and the byte behind it.
+pub(super) const APPLIED: usize = 1024;
+pub(super) const APPLIED_END: usize = APPLIED + SLOTS * SLOT;
 const SLOT: usize = 32;
 const SLOT_CLIENT: usize = 0;
 const SLOT_SEQUENCE: usize = 16;

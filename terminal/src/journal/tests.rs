@@ -7,6 +7,7 @@ use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create
 
 use super::{Journal, Read, UnixMs};
 use crate::offset::Offset;
+use crate::said::{Said, Word};
 use crate::size::Size;
 
 mod kill;
@@ -132,6 +133,56 @@ fn an_idle_session_touches_few_pages() {
     let file = std::fs::File::from(journal.descriptor().try_clone_to_owned().unwrap());
     let blocks = std::os::unix::fs::MetadataExt::blocks(&file.metadata().unwrap());
     assert!(blocks * 512 <= 8 * 1024, "{blocks} blocks of 512 bytes");
+}
+
+#[test]
+fn what_the_program_said_and_when_it_worked_is_known_to_who_opens_it() {
+    let mut journal = journal(4_096);
+    assert_eq!(again(&journal).said(), (Offset::START, Said::default()));
+    assert_eq!(
+        (again(&journal).worked(), again(&journal).disturbed()),
+        (None, None)
+    );
+    let long = "é".repeat(1_000);
+    let words = [
+        Word::Calls(Some(long.clone())),
+        Word::Runs,
+        Word::Calls(None),
+        Word::AtPrompt,
+    ];
+    for (number, word) in words.into_iter().enumerate() {
+        journal.set_applied([number as u8; 16], 7, 7);
+        let heard = Offset(number as u64);
+        let said = Said {
+            word: Some((number as u64, word)),
+            has_marks: number % 2 == 0,
+        };
+        journal.set_said(heard, &said);
+        let mut expected = said;
+        if let Some((_, Word::Calls(Some(text)))) = &mut expected.word {
+            text.truncate(888);
+        }
+        assert_eq!(again(&journal).said(), (heard, expected));
+    }
+    journal.set_worked((0, 5));
+    journal.set_disturbed(0);
+    let opened = again(&journal);
+    assert_eq!((opened.worked(), opened.disturbed()), (Some((0, 5)), Some(0)));
+    assert_eq!(opened.applied([0; 16]), Some(7));
+}
+
+#[test]
+fn a_byte_is_known_by_its_record() {
+    let mut journal = journal(4_096);
+    journal.append(5, b"one", ALL);
+    journal.append(9, b"two", ALL);
+    let before = |end| journal.record_before(Offset(end));
+    assert_eq!((before(0), before(7)), (None, None));
+    assert_eq!(
+        (before(1), before(3)),
+        (Some((5, Offset(3))), Some((5, Offset(3))))
+    );
+    assert_eq!(before(4), Some((9, Offset(6))));
 }
 
 #[test]

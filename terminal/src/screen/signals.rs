@@ -10,7 +10,7 @@ pub enum Signal {
     Bell,
     /// A notification: OSC 9, OSC 99 (kitty) or OSC 777 (urxvt).
     Notification {
-        /// At most 1 KiB, without control characters.
+        /// At most 888 bytes, without control characters.
         text: String,
     },
     /// A shell is about to write its prompt (OSC 133 A).
@@ -210,8 +210,8 @@ fn from_base64(text: &[u8]) -> Vec<u8> {
 
 /// Signals kept for whoever takes them; the oldest go first.
 const MAX_WAITING: usize = 64;
-/// Bytes of a notification.
-const MAX_TEXT: usize = 1_024;
+/// Bytes of a notification; a journal keeps the last one.
+pub(crate) const MAX_TEXT: usize = 888;
 /// Bytes of a notification's id.
 const MAX_ID: usize = 64;
 

@@ -125,13 +125,12 @@ impl Drawing {
     /// Draws the next record, at most so many bytes of it, without waiting.
     pub(super) fn step(&mut self, shared: &Arc<Shared>, limit: usize) -> Step {
         let Drawn { seen, sizes, .. } = *shared.drawn.borrow();
-        // What was answered before and what was not are drawn apart.
-        let limit = match usize::try_from(shared.rebuild.answered.since(seen)) {
-            Ok(0) | Err(_) => limit,
-            Ok(rest) => limit.min(rest),
-        };
         self.bytes.clear();
-        let read = shared.journal().read(seen, sizes, limit, &mut self.bytes);
+        let (read, limit) = {
+            let journal = shared.journal();
+            let limit = shared.rebuild.limit(&journal, seen, limit);
+            (journal.read(seen, sizes, limit, &mut self.bytes), limit)
+        };
         match read {
             Read::Output => self.feed(shared, seen),
             Read::Size { number, size, .. } => self.resize(shared, number, size),
@@ -198,8 +197,8 @@ impl Drawing {
         if shared.is_rebuilt() {
             look::wrote(shared);
         }
-        if seen == shared.rebuild.answered {
-            // What was answered inside of a synchronized update was shown then, though the update had not ended.
+        if [shared.rebuild.answered, shared.rebuild.heard].contains(&seen) {
+            // What was answered or heard inside of a synchronized update was shown then, though the update had not ended.
             release(shared);
         }
     }
@@ -297,18 +296,14 @@ fn record(shared: &Shared, change: impl FnOnce(&mut dyn Screen), advance: impl F
     }
     let replies = screen.take_replies();
     let pending = screen.pending();
-    look::keep(shared, screen.take_signals());
-    let mut now = None;
-    shared.drawn.send_modify(|drawn| {
-        advance(drawn);
-        drawn.ground = drawn.seen.minus(pending);
-        now = Some(*drawn);
-    });
+    let mut drawn = *shared.drawn.borrow();
+    advance(&mut drawn);
+    drawn.ground = drawn.seen.minus(pending);
+    // Before it is published: whoever waits for what is drawn knows then what was said in it.
+    look::hear(shared, &screen.take_signals(), drawn);
+    shared.drawn.send_replace(drawn);
     drop(screen);
-    if let Some(drawn) = now
-        && !replies.is_empty()
-        && drawn.seen > shared.rebuild.answered
-    {
+    if !replies.is_empty() && drawn.seen > shared.rebuild.answered {
         answer(shared, &replies, drawn.ground);
     }
 }

@@ -1,6 +1,9 @@
-//! Looking at a session's screen, and taking what its program said about itself.
+//! Looking at a session's screen, and at what its program said about itself.
 
 use super::{Session, Shared, lock};
+use crate::attachment::Drawn;
+use crate::journal::Journal;
+use crate::said::{self, Said};
 use crate::screen::{Screen, Signal};
 
 impl Session {
@@ -22,11 +25,30 @@ impl Session {
             .await;
     }
 
-    /// The last stretch of output: when it began and when its last bytes came, in milliseconds since the session began. A
-    /// stretch ends with a silence of [`QUIET_MS`]. None if there was no output since this process has the session.
+    /// The last stretch of output that was no echo of what somebody typed: when it began and when its last bytes came, in
+    /// milliseconds since the session began. A stretch ends with a silence of [`QUIET_MS`](crate::QUIET_MS). None if there
+    /// was none.
     #[must_use]
-    pub fn burst(&self) -> Option<(u64, u64)> {
-        *lock(&self.shared.burst)
+    pub fn worked(&self) -> Option<(u64, u64)> {
+        self.shared.journal().worked()
+    }
+
+    /// Says that somebody typed: what the program called for is answered, and what it writes now is the echo.
+    pub fn typed(&self) {
+        let mut said = lock(&self.shared.said);
+        let mut journal = self.shared.journal();
+        let now = journal.time_ms();
+        journal.set_disturbed(now);
+        if said.answered(now) {
+            let (heard, _) = journal.said();
+            journal.set_said(heard, &said);
+        }
+    }
+
+    /// Says that somebody changed the size: what the program writes now is drawn for that.
+    pub fn disturbed(&self) {
+        let journal = self.shared.journal();
+        journal.set_disturbed(journal.time_ms());
     }
 
     /// Milliseconds since the session began.
@@ -35,11 +57,10 @@ impl Session {
         self.shared.time_ms()
     }
 
-    /// What the program said about itself since the last call, each with the milliseconds from the session's beginning to
-    /// when the screen saw it. The oldest are forgotten when they are many.
+    /// What the program said about itself last, in whichever process drew it.
     #[must_use]
-    pub fn take_signals(&self) -> Vec<(u64, Signal)> {
-        std::mem::take(&mut *lock(&self.shared.signals))
+    pub fn said(&self) -> Said {
+        lock(&self.shared.said).clone()
     }
 }
 
@@ -49,31 +70,39 @@ pub(super) fn last_line(screen: &dyn Screen) -> String {
     lines.find(|line| !line.is_empty()).unwrap_or_default()
 }
 
-/// Keeps signals until somebody takes them.
-pub(super) fn keep(shared: &Shared, signals: Vec<Signal>) {
-    if signals.is_empty() {
+/// Takes in what the program said in what was drawn up to here, unless that was heard before.
+pub(super) fn hear(shared: &Shared, signals: &[Signal], drawn: Drawn) {
+    if signals.is_empty() || drawn.seen <= shared.rebuild.heard {
         return;
     }
-    let now = shared.time_ms();
-    let mut kept = lock(&shared.signals);
-    kept.extend(signals.into_iter().map(|signal| (now, signal)));
-    let surplus = kept.len().saturating_sub(MAX_SIGNALS);
-    kept.drain(..surplus);
+    let mut said = lock(&shared.said);
+    let mut journal = shared.journal();
+    let written = journal.record_before(drawn.seen).filter(|_| !shared.is_rebuilt());
+    let at = written.map_or_else(|| journal.time_ms(), |(time, _)| time);
+    signals.iter().for_each(|signal| said.hear(at, signal));
+    journal.set_said(drawn.ground, &said);
 }
 
 /// Notes that output was drawn just now.
 pub(super) fn wrote(shared: &Shared) {
-    let now = shared.time_ms();
     let mut burst = lock(&shared.burst);
-    *burst = match *burst {
-        Some((since, last)) if now.saturating_sub(last) < QUIET_MS => Some((since, now)),
-        _ => Some((now, now)),
-    };
+    let journal = shared.journal();
+    let stretch = said::stretch(*burst, journal.time_ms());
+    *burst = Some(stretch);
+    if !said::is_echo(stretch, journal.disturbed()) {
+        journal.set_worked(stretch);
+    }
 }
 
-/// A silence of so many milliseconds is no pause of a program that works: spinners turn and progress is told several times a
-/// second, compilers are silent for a second or two.
-pub const QUIET_MS: u64 = 3_000;
-
-/// Signals that wait for whoever takes them.
-const MAX_SIGNALS: usize = 64;
+/// The last stretch of output that a journal knows of, with what came while nobody drew it.
+pub(super) fn worked(journal: &Journal) -> Option<(u64, u64)> {
+    let worked = journal.worked();
+    let last = journal.last_output_ms();
+    let last = last.filter(|last| worked.is_none_or(|(_, known)| known < *last));
+    let Some(last) = last else { return worked };
+    let stretch = said::stretch(worked, last);
+    if !said::is_echo(stretch, journal.disturbed()) {
+        journal.set_worked(stretch);
+    }
+    Some(stretch)
+}

@@ -29,6 +29,8 @@ pub(super) struct Rebuild {
     wanted: Notify,
     /// The program's queries before here were answered.
     pub(super) answered: Offset,
+    /// What the program said about itself before here was heard.
+    pub(super) heard: Offset,
     /// The screen shows what was written before this process came, when it is here and has made so many size changes.
     until: Offset,
     sizes: u64,
@@ -45,6 +47,12 @@ impl Rebuild {
             is_done: watch::Sender::new(is_new),
             wanted: Notify::new(),
             answered: journal.answered(),
+            // Nobody waits for what has ended.
+            heard: if has_ended {
+                Offset(u64::MAX)
+            } else {
+                journal.said().0
+            },
             until: journal.end(),
             sizes,
             is_urgent: !has_ended,
@@ -53,6 +61,20 @@ impl Rebuild {
 
     pub(super) fn is_done(&self) -> bool {
         *self.is_done.borrow()
+    }
+
+    /// How much is drawn at once from `seen` on, at most `most` bytes. What was answered or heard before and what was not
+    /// are drawn apart; of the last there is, so is each record, as what a program says there is new and came at its time.
+    pub(super) fn limit(&self, journal: &Journal, seen: Offset, most: usize) -> usize {
+        if self.is_done() {
+            return most;
+        }
+        let is_new = seen >= self.heard && self.until.since(seen) < NEW;
+        let record = journal.record_before(seen.plus(1)).filter(|_| is_new);
+        let cuts = [Some(self.answered), Some(self.heard), record.map(|(_, end)| end)];
+        let cuts = cuts.into_iter().flatten().filter(|cut| *cut > seen);
+        let rests = cuts.map(|cut| usize::try_from(cut.since(seen)).unwrap_or(usize::MAX));
+        rests.min().map_or(most, |rest| rest.min(most))
     }
 
     /// Says that the screen shows all there is.
@@ -145,5 +167,7 @@ impl Shared {
     }
 }
 
+/// Bytes of output that another process may not have drawn.
+const NEW: u64 = 64 * 1024;
 /// How long a screen that nobody asked for waits, so that all sessions are served first.
 const UNASKED: Duration = Duration::from_millis(200);

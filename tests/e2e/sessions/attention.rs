@@ -37,6 +37,39 @@ async fn a_program_that_calls_is_shown_as_waiting_with_its_words_until_somebody_
 }
 
 #[tokio::test]
+async fn what_a_program_wants_outlives_the_daemon_and_what_was_answered_stays_so() {
+    let mut daemon = TestDaemon::start().await;
+    let script = "printf '\\033]9;may I?\\a'; read x; printf 'yes\\n'; sleep 600";
+    let called = daemon.owner().shell(script).await;
+    let ended = daemon.owner().shell("printf '\\033]9;failed\\a'; exit 1").await;
+    daemon.owner().ended(&ended.id).await;
+    let state = async |daemon: &TestDaemon, id: &str, state| {
+        harness::until("the state", || async {
+            let attention = daemon.owner().session(id).await.attention;
+            (attention.state == state).then_some(attention)
+        })
+        .await
+    };
+    let waiting = state(&daemon, &called.id, AttentionState::Waiting).await;
+    let failed = state(&daemon, &ended.id, AttentionState::Waiting).await;
+    for _ in 0..2 {
+        daemon.kill_and_restart().await;
+        assert_eq!(daemon.owner().session(&called.id).await.attention, waiting);
+        assert_eq!(daemon.owner().session(&ended.id).await.attention, failed);
+    }
+    assert_eq!(failed.message.as_deref(), Some("failed"));
+    let keys = format!("/v1/sessions/{}/keys", called.id);
+    daemon.owner().post(&keys, &json!({ "keys": ["Enter"] })).await;
+    let idle = state(&daemon, &called.id, AttentionState::Idle).await;
+    daemon.kill_and_restart().await;
+    assert_eq!(daemon.owner().session(&called.id).await.attention, idle);
+    // Also when its screen is drawn again, with what it had called for.
+    let path = format!("/v1/sessions/{}/screen", called.id);
+    assert_eq!(daemon.owner().get(&path).await.status, 200);
+    assert_eq!(daemon.owner().session(&called.id).await.attention, idle);
+}
+
+#[tokio::test]
 async fn a_shell_that_marks_its_commands_is_idle_at_its_prompt_and_working_at_a_command() {
     let daemon = TestDaemon::start().await;
     let owner = daemon.owner();

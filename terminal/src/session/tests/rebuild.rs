@@ -11,6 +11,7 @@ use super::{Mode, Offset, Session, Size, Start, Update, read_until, shell, soon}
 use crate::checkpoint::Checkpoint;
 use crate::journal::{Journal, UnixMs};
 use crate::keeper::{self, Held};
+use crate::said::{Said, Word};
 use crate::screen::{Emulator, Screen};
 use crate::tail::Tail;
 
@@ -265,6 +266,53 @@ async fn a_screen_whose_records_are_gone_goes_on_from_the_oldest() {
     assert_eq!(session.text_lines()[0], "clear");
     let snapshot = String::from_utf8(session.snapshot().bytes).unwrap();
     assert!(snapshot.contains("\x1b[?2004h"), "the modes stay");
+    session.stop().await;
+}
+
+#[tokio::test]
+async fn what_was_heard_is_not_heard_again_and_what_was_not_counts_from_its_own_time() {
+    let call = |text| format!("\x1b]9;{text}\x07");
+    let calls = |at, text: &str| Some((at, Word::Calls(Some(text.to_owned()))));
+    // Answered before the daemon ended: its last word is none.
+    let mut journal = journal();
+    journal.append(10, call("old").as_bytes(), ALL);
+    journal.set_said(journal.end(), &Said::default());
+    let session = adopt("read line", journal, None).await;
+    soon(session.rebuilt()).await;
+    assert_eq!(session.said().word, None);
+    session.stop().await;
+    // Another one came while no daemon was there, and was followed by words of no call.
+    let mut journal = self::journal();
+    journal.append(10, call("old").as_bytes(), ALL);
+    journal.set_said(journal.end(), &Said::default());
+    journal.append(20, call("new").as_bytes(), ALL);
+    journal.append(30_000, b"and more", ALL);
+    let session = adopt("read line", journal, None).await;
+    soon(session.rebuilt()).await;
+    assert_eq!(session.said().word, calls(20, "new"));
+    assert_eq!(session.worked(), Some((30_000, 30_000)));
+    session.typed();
+    assert_eq!(session.said().word, None);
+    assert_eq!(session.shared.journal().said().1, Said::default());
+    session.stop().await;
+}
+
+#[tokio::test]
+async fn what_stands_in_an_update_that_was_heard_in_part_is_heard_once() {
+    let mut journal = journal();
+    // The update was shown when it took too long, and then it ended.
+    journal.append(10, b"\x1b[?2026h\x1b]9;one\x07", ALL);
+    let one = Some((10, Word::Calls(Some("one".into()))));
+    let said = Said {
+        word: one.clone(),
+        has_marks: false,
+    };
+    journal.set_said(journal.end(), &said);
+    journal.append(20, b"\x1b[?2026l plain", ALL);
+    let session = adopt("read line", journal, None).await;
+    assert_eq!(session.said().word, one, "also before anything is drawn");
+    soon(session.rebuilt()).await;
+    assert_eq!(session.said().word, one);
     session.stop().await;
 }
 
