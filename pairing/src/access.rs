@@ -28,13 +28,13 @@ struct Entry {
     generation: Generation,
     /// Of a device that is bound to a node: what the tailnet said of the peer that proved the key.
     node: Option<TailnetIdentity>,
+    /// By the later of both clocks, as every `now` here.
     made: UnixMillis,
 }
 
 impl Entry {
     fn is_over(&self, now: UnixMillis) -> bool {
-        // A clock that was set back says nothing about its age.
-        now < self.made || now.since(self.made) >= ACCESS_TTL
+        now.since(self.made) >= ACCESS_TTL
     }
 
     fn is_good_at(&self, place: &Place<'_>) -> bool {
@@ -83,14 +83,14 @@ impl AccessTokens {
         token
     }
 
-    /// Whose token this is.
+    /// Whose token this is; `wall` is what the device's own end goes by.
     pub(crate) fn authenticate(
         &self,
         token: &AccessToken,
         key: &TokenKey,
         devices: &Devices,
         place: &Place<'_>,
-        now: UnixMillis,
+        (now, wall): (UnixMillis, UnixMillis),
     ) -> Result<(DeviceId, Result<Authenticated, AuthError>), AuthError> {
         let shown = token.hash(key);
         // Compared even where there is nothing to compare with, so that both answers take one comparison.
@@ -100,7 +100,7 @@ impl AccessTokens {
         let entry = entry
             .filter(|entry| known && !entry.is_over(now))
             .ok_or(AuthError::AccessEnded)?;
-        let admitted = devices.admit(entry.device, place.tailnet, now);
+        let admitted = devices.admit(entry.device, place.tailnet, wall);
         let good = admitted.and_then(|()| {
             if entry.is_good_at(place) && entry.authenticated.is_current() {
                 Ok(entry.authenticated.clone())

@@ -10,7 +10,7 @@ use rand_core::CryptoRng;
 use subtle::ConstantTimeEq;
 
 use crate::error::ChallengeError;
-use crate::limits::{RENEWAL_TTL, SPENT_PER_DEVICE};
+use crate::limits::SPENT_PER_DEVICE;
 use crate::token_key::TokenKey;
 use crate::{DeviceId, UnixMillis};
 
@@ -83,8 +83,7 @@ impl OpenChallenge {
         let (ends, rest) = bytes.split_first_chunk::<8>().expect("56 bytes hold a moment");
         let (nonce, _) = rest.split_first_chunk::<16>().expect("48 bytes hold a nonce");
         let ends = UnixMillis(i64::from_be_bytes(*ends));
-        // One that ends later than any can was made before the clock was set back: nobody knows how old it is.
-        if ends <= now || ends.since(now) > RENEWAL_TTL {
+        if ends <= now {
             return Err(ChallengeError::Expired);
         }
         Ok(Self {
@@ -103,19 +102,25 @@ pub(crate) struct Spent {
 }
 
 impl Spent {
-    /// Uses a challenge up.
-    pub(crate) fn spend(
+    /// Whether a device can use a challenge up: it may have been used, or be over, since it was read.
+    pub(crate) fn check(
         &mut self,
         device: DeviceId,
-        nonce: Nonce,
-        ends: UnixMillis,
+        challenge: &OpenChallenge,
         now: UnixMillis,
     ) -> Result<(), ChallengeError> {
+        // What is over is not remembered.
+        if challenge.ends <= now {
+            return Err(ChallengeError::Expired);
+        }
+        let nonce = challenge.nonce;
         // Another device may have proven it as well: a challenge is used by whomever used it.
         if self.of_device.values().any(|nonces| nonces.contains_key(&nonce)) {
             return Err(ChallengeError::Used);
         }
-        let own = self.of_device.entry(device).or_default();
+        let Some(own) = self.of_device.get_mut(&device) else {
+            return Ok(());
+        };
         if own.len() >= SPENT_PER_DEVICE {
             own.retain(|_, ends| *ends > now);
         }
@@ -123,8 +128,13 @@ impl Spent {
             let first = own.values().min().map_or(Duration::ZERO, |ends| ends.since(now));
             return Err(ChallengeError::TooMany { retry_after: first });
         }
-        own.insert(nonce, ends);
         Ok(())
+    }
+
+    /// Uses up a challenge that was checked.
+    pub(crate) fn spend(&mut self, device: DeviceId, challenge: &OpenChallenge) {
+        let own = self.of_device.entry(device).or_default();
+        own.insert(challenge.nonce, challenge.ends);
     }
 
     /// Forgets those that have ended.

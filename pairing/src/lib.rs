@@ -66,14 +66,14 @@ pub use offer::OfferTerms;
 pub use permit::{Authenticated, Denied, Permit, PermitScope};
 pub use principal::Principal;
 pub use proof::{ExchangeNonce, pair_text, proof_text};
-pub use proofs::{Granted, Place, Proof, Proofs};
+pub use proofs::{Claimed, Granted, Place, Proof, Proofs};
 pub use request::{ApproveTerms, Grant, RejectCause, RequestPhase};
 pub use role::{Role, UnknownRole};
 pub use scope::Scope;
 pub use secret::OfferSecret;
 pub use standing::{Epoch, Hold, Standing};
 pub use tailnet::TailnetIdentity;
-pub use time::UnixMillis;
+pub use time::{Clocks, UnixMillis};
 pub use token::{
     AccessToken, DeviceToken, MalformedToken, RequestSecret, Token, TokenHash, TokenId, TokenKind,
 };

@@ -8,9 +8,11 @@ use rand_core::CryptoRng;
 use crate::access::AccessTokens;
 use crate::challenge::{Challenge, Generation, OpenChallenge, Spent};
 use crate::limits::{ACCESS_TTL, CHALLENGE_TTL, RENEWAL_TTL};
+use crate::time::Latest;
 use crate::token_key::TokenKey;
 use crate::{
-    AccessToken, AuthError, Authenticated, ChallengeError, DeviceId, Devices, TailnetIdentity, UnixMillis,
+    AccessToken, AuthError, Authenticated, ChallengeError, Clocks, DeviceId, Devices, TailnetIdentity,
+    UnixMillis,
 };
 
 /// Makes challenges and access tokens, and knows which of them are still good. In memory only: a restart ends all of them, and
@@ -20,6 +22,8 @@ pub struct Proofs {
     boot_key: TokenKey,
     spent: Spent,
     tokens: AccessTokens,
+    /// Every moment here is by it: challenges and tokens end by whichever clock says so first, and no set clock revives one.
+    clock: Latest,
     swept: UnixMillis,
 }
 
@@ -41,6 +45,13 @@ pub struct Proof {
     pub(crate) challenge: OpenChallenge,
 }
 
+/// A proof whose challenge nobody has used. Dropped, it leaves it unused.
+pub struct Claimed<'a> {
+    proofs: &'a mut Proofs,
+    proof: Proof,
+    now: UnixMillis,
+}
+
 /// What a proof gives.
 #[derive(Debug)]
 pub struct Granted {
@@ -52,11 +63,29 @@ pub struct Granted {
     pub challenge: Challenge,
 }
 
-impl Proof {
+impl Claimed<'_> {
     /// Who has proven to be whom.
     #[must_use]
     pub fn authenticated(&self) -> &Authenticated {
-        &self.authenticated
+        &self.proof.authenticated
+    }
+
+    /// Uses the proof's challenge up, and makes an access token. Others of the same device live on.
+    pub fn grant(self, rng: &mut impl CryptoRng) -> Granted {
+        let Self { proofs, proof, now } = self;
+        proofs.spent.spend(proof.device, &proof.challenge);
+        let generation = proof.challenge.generation;
+        Granted {
+            token: proofs.tokens.grant(proof, &proofs.boot_key, now, rng),
+            expires_in: ACCESS_TTL,
+            challenge: Challenge::issue(&proofs.boot_key, generation, now.plus(RENEWAL_TTL), rng),
+        }
+    }
+}
+
+impl fmt::Debug for Claimed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Claimed").field(&self.proof).finish()
     }
 }
 
@@ -67,13 +96,15 @@ impl Proofs {
             boot_key: TokenKey::generate(rng),
             spent: Spent::default(),
             tokens: AccessTokens::default(),
+            clock: Latest::default(),
             swept: UnixMillis(0),
         }
     }
 
     /// A challenge for whoever was refused. Nothing is kept of it.
-    pub fn challenge(&self, generation: Generation, now: UnixMillis, rng: &mut impl CryptoRng) -> Challenge {
-        Challenge::issue(&self.boot_key, generation, now.plus(CHALLENGE_TTL), rng)
+    pub fn challenge(&mut self, generation: Generation, now: Clocks, rng: &mut impl CryptoRng) -> Challenge {
+        let ends = self.clock.at(now).plus(CHALLENGE_TTL);
+        Challenge::issue(&self.boot_key, generation, ends, rng)
     }
 
     /// Reads what somebody sent as the challenge that they prove.
@@ -81,36 +112,27 @@ impl Proofs {
     /// # Errors
     /// If it is foreign or has expired.
     pub fn open(
-        &self,
+        &mut self,
         challenge: &str,
         generation: Generation,
-        now: UnixMillis,
+        now: Clocks,
     ) -> Result<OpenChallenge, ChallengeError> {
+        let now = self.clock.at(now);
         OpenChallenge::read(challenge, &self.boot_key, generation, now)
     }
 
-    /// Uses the proof's challenge up, and makes an access token. Others of the same device live on.
+    /// Takes up a proof, so that it can be used or left unused.
     ///
     /// # Errors
-    /// If the challenge was used before, or the device has used more than are remembered.
-    pub fn grant(
-        &mut self,
-        proof: Proof,
-        now: UnixMillis,
-        rng: &mut impl CryptoRng,
-    ) -> Result<Granted, ChallengeError> {
+    /// If its challenge was used before or is over by now, or the device has used more than are remembered.
+    pub fn claim(&mut self, proof: Proof, now: Clocks) -> Result<Claimed<'_>, ChallengeError> {
+        let now = self.clock.at(now);
         self.sweep(now);
-        let OpenChallenge {
-            nonce,
-            ends,
-            generation,
-            ..
-        } = proof.challenge;
-        self.spent.spend(proof.device, nonce, ends, now)?;
-        Ok(Granted {
-            token: self.tokens.grant(proof, &self.boot_key, now, rng),
-            expires_in: ACCESS_TTL,
-            challenge: Challenge::issue(&self.boot_key, generation, now.plus(RENEWAL_TTL), rng),
+        self.spent.check(proof.device, &proof.challenge, now)?;
+        Ok(Claimed {
+            proofs: self,
+            proof,
+            now,
         })
     }
 
@@ -120,19 +142,20 @@ impl Proofs {
     /// # Errors
     /// [`AuthError::AccessEnded`] of one that is unknown or over by time. An unknown id costs as much as a wrong secret.
     pub fn authenticate(
-        &self,
+        &mut self,
         token: &AccessToken,
         devices: &Devices,
         place: &Place<'_>,
-        now: UnixMillis,
+        now: Clocks,
     ) -> Result<(DeviceId, Result<Authenticated, AuthError>), AuthError> {
+        let moments = (self.clock.at(now), now.wall);
         self.tokens
-            .authenticate(token, &self.boot_key, devices, place, now)
+            .authenticate(token, &self.boot_key, devices, place, moments)
     }
 
     /// Now and then forgets what has ended, of devices too that do not come again.
     fn sweep(&mut self, now: UnixMillis) {
-        if now < self.swept || now.since(self.swept) >= CHALLENGE_TTL {
+        if now.since(self.swept) >= CHALLENGE_TTL {
             self.swept = now;
             self.spent.sweep(now);
             self.tokens.sweep(now);

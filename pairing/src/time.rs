@@ -26,10 +26,63 @@ impl UnixMillis {
     }
 }
 
+/// One reading of both clocks by which something can be over (access.md 7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clocks {
+    /// What people and other machines go by; anybody may set it forward or back.
+    pub wall: UnixMillis,
+    /// Since the machine was started, its sleep included; nobody can set it.
+    pub boot: Duration,
+}
+
+/// The later of both clocks: it passes at least as fast as either, and goes never back. So what is made and judged by it is
+/// over as soon as either clock says so, and stays over.
+#[derive(Debug, Default)]
+pub(crate) struct Latest {
+    last: Option<(UnixMillis, Duration)>,
+}
+
+impl Latest {
+    /// The moment of a reading. One that was taken before another and comes after it is as late as that.
+    pub(crate) fn at(&mut self, now: Clocks) -> UnixMillis {
+        let Some((last, boot)) = self.last else {
+            self.last = Some((now.wall, now.boot));
+            return now.wall;
+        };
+        let latest = now.wall.max(last.plus(now.boot.saturating_sub(boot)));
+        self.last = Some((latest, boot.max(now.boot)));
+        latest
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::UnixMillis;
+    use super::{Clocks, Latest, UnixMillis};
     use core::time::Duration;
+
+    #[test]
+    fn the_latest_follows_whichever_clock_is_ahead_and_never_goes_back() {
+        let mut latest = Latest::default();
+        let mut at = |wall: i64, boot: u64| {
+            latest
+                .at(Clocks {
+                    wall: UnixMillis(wall),
+                    boot: Duration::from_millis(boot),
+                })
+                .0
+        };
+        assert_eq!(at(1_000, 10), 1_000);
+        assert_eq!(at(1_500, 510), 1_500);
+        assert_eq!(
+            at(600, 1_510),
+            2_500,
+            "set back: the boot clock says how long it was"
+        );
+        assert_eq!(at(9_000, 1_520), 9_000, "set forward: the wall clock says");
+        assert_eq!(at(2_520, 1_530), 9_010, "what was over stays over");
+        assert_eq!(at(2_000, 1_000), 9_010, "an old reading changes nothing");
+        assert_eq!(at(2_530, 1_540), 9_020);
+    }
 
     #[test]
     fn plus_and_since_are_inverse() {

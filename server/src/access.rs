@@ -217,7 +217,7 @@ impl Access {
     /// What somebody who was refused on a listener can prove next.
     pub(crate) fn challenge(&self, generation: Generation) -> Challenge {
         self.proofs()
-            .challenge(generation, clock::now(), &mut random::rng())
+            .challenge(generation, clock::both(), &mut random::rng())
     }
 
     /// The paired devices. Hold it for a lookup or one change, never across an await.

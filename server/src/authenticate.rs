@@ -85,7 +85,7 @@ pub(crate) async fn device(
 ) -> Result<Authenticated, Failure> {
     let now = clock::now();
     let (device, found) = match TokenKind::of(token) {
-        Some(TokenKind::Access) => by_access_token(access, &AccessToken::parse(token)?, peer, now)?,
+        Some(TokenKind::Access) => by_access_token(access, &AccessToken::parse(token)?, peer)?,
         _ => by_device_token(access, &DeviceToken::parse(token)?, peer, now)?,
     };
     if let Err(refused @ (AuthError::WrongNode | AuthError::NodeUnknown)) = &found {
@@ -101,9 +101,10 @@ pub(crate) async fn device(
 /// Whose device this is, and as whom it may come from there; the outer error says nothing of any device.
 type Found = Result<(DeviceId, Result<Authenticated, AuthError>), AuthError>;
 
-fn by_access_token(access: &Access, token: &AccessToken, peer: &RemotePeer, now: UnixMillis) -> Found {
+fn by_access_token(access: &Access, token: &AccessToken, peer: &RemotePeer) -> Found {
     let devices = access.devices();
-    access.proofs().authenticate(token, &devices, &peer.place(), now)
+    let mut proofs = access.proofs();
+    proofs.authenticate(token, &devices, &peer.place(), clock::both())
 }
 
 fn by_device_token(access: &Access, token: &DeviceToken, peer: &RemotePeer, now: UnixMillis) -> Found {

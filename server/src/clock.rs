@@ -1,7 +1,19 @@
 //! The one place of the access layer that reads a clock.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
-use pairing::UnixMillis;
+use pairing::{Clocks, UnixMillis};
+use rustix::time::{ClockId, clock_gettime};
+
+/// The time by both clocks.
+pub(crate) fn both() -> Clocks {
+    let boot = clock_gettime(ClockId::Boottime);
+    Clocks {
+        wall: now(),
+        boot: Duration::try_from(boot).expect("the boot clock counts from zero on"),
+    }
+}
 
 /// The time by the wall clock.
 pub fn now() -> UnixMillis {

@@ -1,11 +1,12 @@
 mod access;
 mod model;
 
-use super::{Granted, Place, Proofs};
-use crate::testing::{HashSignatures, SeededRng, at, device, key, sign, token, token_key};
+use super::{Granted, Place, Proof, Proofs};
+use crate::testing::{HashSignatures, SeededRng, at, clocks, device, key, sign, token, token_key};
 use crate::{
-    AccessToken, Audience, AuthError, Authenticated, Challenge, ChallengeError, Device, DeviceId, Devices,
-    Fault, Generation, ProofCheck, ProofError, ShownProof, TailnetIdentity, UnixMillis, proof_text,
+    AccessToken, Audience, AuthError, Authenticated, Challenge, ChallengeError, Clocks, Device, DeviceId,
+    Devices, Fault, Generation, OpenChallenge, ProofCheck, ProofError, ShownProof, TailnetIdentity,
+    UnixMillis, proof_text,
 };
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -68,6 +69,10 @@ impl World {
     }
 
     fn challenge(&mut self, now: UnixMillis) -> Challenge {
+        self.challenge_by(clocks(now))
+    }
+
+    fn challenge_by(&mut self, now: Clocks) -> Challenge {
         self.proofs.challenge(Generation(1), now, &mut self.rng)
     }
 
@@ -81,7 +86,18 @@ impl World {
         place: &Place<'_>,
         now: UnixMillis,
     ) -> Result<Granted, ProofError> {
-        let holder = self.devices.authenticate(&token(n), &token_key(), now)?;
+        self.show_by(n, challenge, (audience, signature), place, clocks(now))
+    }
+
+    fn show_by(
+        &mut self,
+        n: u8,
+        challenge: &str,
+        (audience, signature): (&Audience, &[u8]),
+        place: &Place<'_>,
+        now: Clocks,
+    ) -> Result<Granted, ProofError> {
+        let holder = self.devices.authenticate(&token(n), &token_key(), now.wall)?;
         let challenge = self.proofs.open(challenge, place.generation, now)?;
         let accepts = |audience: &Audience| *audience == own();
         let check = ProofCheck {
@@ -89,27 +105,59 @@ impl World {
             accepts: &accepts,
         };
         let proof = holder.prove(challenge, ShownProof { audience, signature }, check, place)?;
-        Ok(self.proofs.grant(proof, now, &mut self.rng)?)
+        Ok(self.proofs.claim(proof, now)?.grant(&mut self.rng))
+    }
+
+    /// The good proof of device `n` for a challenge that was read.
+    fn proof_of(&self, n: u8, challenge: OpenChallenge) -> Proof {
+        let holder = self.devices.authenticate(&token(n), &token_key(), at(0)).unwrap();
+        let signature = signed(n, &challenge.text, &own(), n);
+        let shown = ShownProof {
+            audience: &own(),
+            signature: &signature,
+        };
+        let check = ProofCheck {
+            verifier: &HashSignatures,
+            accepts: &|_| true,
+        };
+        holder.prove(challenge, shown, check, &place(None)).unwrap()
     }
 
     /// Proves as device `n` itself does.
     fn prove(&mut self, n: u8, challenge: &str, now: UnixMillis) -> Result<Granted, ProofError> {
+        self.prove_by(n, challenge, clocks(now))
+    }
+
+    fn prove_by(&mut self, n: u8, challenge: &str, now: Clocks) -> Result<Granted, ProofError> {
         let signature = signed(n, challenge, &own(), n);
-        self.show(n, challenge, &own(), &signature, &place(None), now)
+        self.show_by(n, challenge, (&own(), &signature), &place(None), now)
     }
 
     fn opened(
-        &self,
+        &mut self,
         token: &AccessToken,
         place: &Place<'_>,
         now: UnixMillis,
+    ) -> Result<Authenticated, AuthError> {
+        self.opened_by(token, place, clocks(now))
+    }
+
+    fn opened_by(
+        &mut self,
+        token: &AccessToken,
+        place: &Place<'_>,
+        now: Clocks,
     ) -> Result<Authenticated, AuthError> {
         self.proofs.authenticate(token, &self.devices, place, now)?.1
     }
 
     fn granted(&mut self, n: u8, now: UnixMillis) -> Granted {
-        let challenge = self.challenge(now);
-        self.prove(n, challenge.as_str(), now).unwrap()
+        self.granted_by(n, clocks(now))
+    }
+
+    fn granted_by(&mut self, n: u8, now: Clocks) -> Granted {
+        let challenge = self.challenge_by(now);
+        self.prove_by(n, challenge.as_str(), now).unwrap()
     }
 }
 
@@ -150,8 +198,8 @@ fn a_challenge_is_proven_once_and_within_sixty_seconds() {
     assert!(world.prove(1, challenge.as_str(), at(59)).is_ok());
     let again = world.prove(1, challenge.as_str(), at(59)).unwrap_err();
     assert_eq!(again, ProofError::Challenge(ChallengeError::Used));
-    let late = world.challenge(at(0));
-    let late = world.prove(1, late.as_str(), at(60)).unwrap_err();
+    let late = world.challenge(at(59));
+    let late = world.prove(1, late.as_str(), at(59 + 60)).unwrap_err();
     assert_eq!(late, ProofError::Challenge(ChallengeError::Expired));
     assert_eq!(late.fault(), Fault::Credential);
 }

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use super::{World, id, own, signed};
 use crate::proofs::Place;
-use crate::testing::at;
+use crate::testing::{at, clocks};
 use crate::{AccessToken, AuthError, ChallengeError, Generation, Principal, ProofError, Role, UnixMillis};
 
 #[derive(Clone, Debug)]
@@ -103,7 +103,7 @@ impl Model {
             Step::Pass(seconds) => self.second += seconds,
             Step::Challenge(generation) => {
                 let World { proofs, rng, .. } = &mut self.world;
-                let made = proofs.challenge(Generation(generation), now, rng);
+                let made = proofs.challenge(Generation(generation), clocks(now), rng);
                 self.give(made.as_str(), 60, generation);
             }
             Step::Prove {
@@ -178,15 +178,16 @@ impl Model {
         Err(refused.into())
     }
 
-    fn check(&self) {
+    fn check(&mut self) {
+        let now = self.now();
         for opened in &self.tokens {
             let truth = self.devices[usize::from(opened.n) - 1];
             for generation in 1..3 {
                 let found = self
                     .world
-                    .opened(&opened.token, &place(generation), self.now())
+                    .opened(&opened.token, &place(generation), now)
                     .map(|who| who.principal().clone());
-                let expected = if self.now().since(opened.made) >= Duration::from_secs(900) {
+                let expected = if now.since(opened.made) >= Duration::from_secs(900) {
                     Err(AuthError::AccessEnded)
                 } else if truth.is_revoked {
                     Err(AuthError::Revoked)

@@ -46,7 +46,7 @@ pub(in crate::routes) async fn prove(
     let now = clock::now();
     let holder = access.devices().authenticate(&token, &access.token_key, now)?;
     let device = holder.id();
-    match check(&access, &connection, peer, holder, (&body, &audience), now) {
+    match check(&access, &connection, peer, holder, (&body, &audience)) {
         Ok(granted) => {
             seen(&access, device, peer, now);
             Ok(Json(answer(&granted)))
@@ -79,10 +79,12 @@ fn check(
     peer: &RemotePeer,
     holder: TokenHolder,
     (body, audience): (&ProofOfKey, &Audience),
-    now: UnixMillis,
 ) -> Result<Granted, Refused> {
     let place = peer.place();
-    let challenge = access.proofs().open(&body.challenge, place.generation, now)?;
+    let opened = access
+        .proofs()
+        .open(&body.challenge, place.generation, clock::both());
+    let challenge = opened?;
     let shown = ShownProof {
         audience,
         signature: &body.signature.0,
@@ -93,10 +95,14 @@ fn check(
         accepts: &accepts,
     };
     let proof = holder.prove(challenge, shown, check, &place)?;
+    // All under one lock: a proof that was used takes no connection, and one that gets no connection is not used.
+    let mut proofs = access.proofs();
+    // Read under it, so that no proof is judged by a moment before those that came before it.
+    let claimed = proofs.claim(proof, clock::both())?;
     // Who proves a key is as much authenticated as who shows an access token.
-    let bound = access.connections.bind(connection, proof.authenticated());
+    let bound = access.connections.bind(connection, claimed.authenticated());
     bound.map_err(|refused| Refused::Connection(refused.into()))?;
-    Ok(access.proofs().grant(proof, now, &mut random::rng())?)
+    Ok(claimed.grant(&mut random::rng()))
 }
 
 fn answer(granted: &Granted) -> Proven {

@@ -8,13 +8,13 @@ use ring::{
     rand::SystemRandom,
     signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     limits::Limits,
     peer::{RemotePeer, WhoIs},
     router::Routes,
-    testing::{Answer, TestDevice, TestServer},
+    testing::{Answer, Client, TestDevice, TestServer},
 };
 
 /// Says of every peer that it comes from the node of the moment.
@@ -58,19 +58,28 @@ fn key() -> EcdsaKeyPair {
 /// Proves the key on a connection of its own.
 async fn prove(server: &TestServer, device: &TestDevice, key: &EcdsaKeyPair) -> Answer {
     let mut client = server.http1().await;
+    let proof = proof(server, device, key, &mut client).await;
+    show(&mut client, device, &proof).await
+}
+
+/// The proof of a fresh challenge.
+async fn proof(server: &TestServer, device: &TestDevice, key: &EcdsaKeyPair, client: &mut Client) -> Value {
     let challenge = client.get("/v1/whoami", None).await.json()["challenge"].clone();
     let audience = format!("pin:{}", server.pin);
     let parsed: Audience = audience.parse().unwrap();
     let text = proof_text(challenge.as_str().unwrap(), &parsed, device.id);
     let signature = key.sign(&SystemRandom::new(), text.as_bytes()).unwrap();
     let signature = protocol::Bytes64(signature.as_ref().to_vec());
-    let body = json!({ "challenge": challenge, "audience": audience, "signature": signature });
+    json!({ "challenge": challenge, "audience": audience, "signature": signature })
+}
+
+async fn show(client: &mut Client, device: &TestDevice, proof: &Value) -> Answer {
     let request = client
         .request(Method::POST, "/v1/auth/proof")
         .header(header::AUTHORIZATION, format!("Bearer {}", device.token))
         .header(header::CONTENT_TYPE, "application/json");
     client
-        .answer(request.body(Full::from(body.to_string())).unwrap())
+        .answer(request.body(Full::from(proof.to_string())).unwrap())
         .await
 }
 
@@ -139,6 +148,46 @@ async fn an_access_token_of_a_bound_device_is_good_from_its_node_only() {
     );
     tailnet.everybody_is_at("n1");
     assert_eq!(whoami(&server, &access).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_proof_that_was_used_takes_no_connection() {
+    let (server, _) = serve().await;
+    let key = key();
+    let public_key = PublicKey::from_slice(key.public_key().as_ref()).unwrap();
+    let keyed = |device| Device {
+        public_key: Some(public_key),
+        ..device
+    };
+    let device = server.device_with(keyed).await;
+    let other = server.device_with(|device| device).await;
+    let mut client = server.http1().await;
+    let proof = proof(&server, &device, &key, &mut client).await;
+    assert_eq!(show(&mut client, &device, &proof).await.status, StatusCode::OK);
+    let mut fresh = server.http1().await;
+    let replayed = show(&mut fresh, &device, &proof).await;
+    assert_eq!(replayed.problem(), (401, "challenge_used".to_owned()));
+    assert_eq!(fresh.get("/v1/whoami", Some(&other)).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_proof_on_the_connection_of_another_is_not_used_up() {
+    let (server, _) = serve().await;
+    let key = key();
+    let public_key = PublicKey::from_slice(key.public_key().as_ref()).unwrap();
+    let keyed = |device| Device {
+        public_key: Some(public_key),
+        ..device
+    };
+    let device = server.device_with(keyed).await;
+    let other = server.device_with(|device| device).await;
+    let mut client = server.http1().await;
+    let proof = proof(&server, &device, &key, &mut client).await;
+    client.get("/v1/whoami", Some(&other)).await;
+    let refused = show(&mut client, &device, &proof).await;
+    assert_eq!(refused.problem(), (421, "other_principal".to_owned()));
+    let mut fresh = server.http1().await;
+    assert_eq!(show(&mut fresh, &device, &proof).await.status, StatusCode::OK);
 }
 
 #[tokio::test]
