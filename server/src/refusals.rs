@@ -32,7 +32,8 @@ impl Refusals {
 }
 
 impl Access {
-    /// Writes down that somebody with this device's token was refused. The refusal does not depend on it.
+    /// Writes down that somebody with this device's token was refused, and what the tailnet says of the peer. The refusal does
+    /// not depend on it.
     pub(crate) async fn note_refusal(
         &self,
         device: DeviceId,
@@ -46,6 +47,10 @@ impl Access {
         }
         let nobody = name_of(&pairing::Principal::Nobody);
         let row = AuditRow::new(now, nobody, peer.address, action, device).outcome(code);
+        let row = match &peer.tailnet {
+            Some(seen) => row.detail(format!("from {} ({}) of {}", seen.node, seen.node_id, seen.user)),
+            None => row,
+        };
         if let Err(error) = self.store.append_audit(row).await {
             tracing::warn!(%device, code, %error, "could not record a refusal");
         }

@@ -53,12 +53,13 @@ impl TokenHolder {
     /// What the token opens alone, shown by a peer of whom the tailnet says `from`.
     ///
     /// # Errors
-    /// [`AuthError::ProofRequired`] of a device with a key; else where the device is bound to another node.
+    /// Where the device is bound to another node; else [`AuthError::ProofRequired`] of a device with a key.
     pub fn as_bearer(self, from: Option<&TailnetIdentity>) -> Result<Authenticated, AuthError> {
+        // First, so that a key-bound token from elsewhere is refused, and written down, as what it is.
+        self.admits(from)?;
         if self.public_key.is_some() {
             return Err(AuthError::ProofRequired);
         }
-        self.admits(from)?;
         Ok(self.authenticated)
     }
 

@@ -323,6 +323,14 @@ fn a_bearer_that_is_bound_comes_from_its_own_node_only() {
     assert_eq!(from(Some(&node("n7"))), Ok(()));
     assert_eq!(from(Some(&node("n3"))), Err(AuthError::WrongNode));
     assert_eq!(from(None), Err(AuthError::NodeUnknown));
+    // With a key as well, whose token from elsewhere is first of all one from elsewhere.
+    let from = |tailnet: Option<&TailnetIdentity>| {
+        let holder = world.devices.authenticate(&token(3), &token_key(), at(0))?;
+        holder.as_bearer(tailnet).map(|_| ())
+    };
+    assert_eq!(from(Some(&node("n7"))), Err(AuthError::WrongNode));
+    assert_eq!(from(None), Err(AuthError::NodeUnknown));
+    assert_eq!(from(Some(&node("n3"))), Err(AuthError::ProofRequired));
     assert_eq!(AuthError::WrongNode.fault(), Fault::Permission);
 }
 

@@ -151,6 +151,32 @@ async fn an_access_token_of_a_bound_device_is_good_from_its_node_only() {
 }
 
 #[tokio::test]
+async fn a_bound_token_from_another_node_is_refused_as_such_and_the_trail_names_the_node() {
+    let (server, tailnet) = serve().await;
+    let key = key();
+    let public_key = PublicKey::from_slice(key.public_key().as_ref()).unwrap();
+    let bound = |device| Device {
+        tailnet: Some(node("n1")),
+        public_key: Some(public_key),
+        ..device
+    };
+    let device = server.device_with(bound).await;
+    tailnet.everybody_is_at("n2");
+    let refused = whoami(&server, &device).await;
+    assert_eq!(refused.problem(), (403, "wrong_node".to_owned()));
+    tailnet.everybody_is_at("n1");
+    let refused = whoami(&server, &device).await;
+    assert_eq!(refused.problem(), (401, "proof_required".to_owned()));
+    let rows = server.access.store.audit_rows(50).await.unwrap();
+    let refused: Vec<_> = rows.iter().filter(|row| row.action == "node_refused").collect();
+    assert_eq!(refused.len(), 1, "{refused:?}");
+    assert_eq!(
+        refused[0].detail.as_deref(),
+        Some("from n2.example.ts.net (n2) of alice")
+    );
+}
+
+#[tokio::test]
 async fn a_proof_that_was_used_takes_no_connection() {
     let (server, _) = serve().await;
     let key = key();
