@@ -136,6 +136,7 @@ export const strings = {
     cancel: "Cancel",
     failed: (what: string) => `${what}: this did not work.`,
     noAnswer: "The daemon does not answer.",
+    otherDaemon: "Another daemon answers at this address now.",
     earlier: "Earlier lines",
     backToLive: "Back to live",
     reading: "Reading earlier lines…",

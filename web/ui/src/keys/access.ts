@@ -1,8 +1,9 @@
 import { signal } from "@preact/signals";
-import { call, health, Refused, whoAmI } from "../api/client";
+import { call, Refused, whoAmI } from "../api/client";
 import type { EndReason } from "../connection/machine";
 import { linkEndOf } from "../connection/refusals";
 import { strings } from "../strings";
+import { assertHere, whichDaemon } from "./daemon";
 import { bearerOf, forgetAccess, prepare } from "./proof";
 import { erase, load, save, type Credential } from "./store";
 import type { Probe } from "../connection/connection";
@@ -31,7 +32,7 @@ export class NoAccess extends Error {
  */
 export async function authenticate(ended: AbortSignal): Promise<Credential> {
   prepare();
-  const { instance } = await health(ended);
+  const instance = await whichDaemon(ended);
   const known = device.peek();
   if (known && known.instance !== instance) device.value = null;
   const credential = device.peek() ?? (await load(instance));
@@ -57,8 +58,10 @@ export async function refresh(credential: Credential, ended: AbortSignal): Promi
 export const probe: Probe = async (ended) => {
   const credential = device.peek();
   if (!credential) return { kind: "ended", reason: "unpaired" };
-  const begun = performance.now();
   try {
+    // Asked first, so that the time is that of one round trip.
+    await assertHere(credential.instance);
+    const begun = performance.now();
     await refresh(credential, ended);
     return Math.round(performance.now() - begun);
   } catch (error) {

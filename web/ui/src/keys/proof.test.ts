@@ -3,12 +3,14 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { sessions, Unreachable } from "../api/client";
 import type { ProofOfKey } from "../protocol";
 import { makeKey, publicPoint } from "./key";
+import { forgetDaemon, OtherDaemon } from "./daemon";
 import { bearerOf, forgetAccess, prepare } from "./proof";
 import type { Credential } from "./store";
 
 /** A daemon as far as proofs go. */
 class FakeDaemon {
   calls: string[] = [];
+  instance = "i";
   proofs: ProofOfKey[] = [];
   /** Codes with which the next proofs are refused. */
   refusals: string[] = [];
@@ -21,6 +23,7 @@ class FakeDaemon {
   fetch = async (path: string, init: RequestInit): Promise<Response> => {
     const bearer = new Headers(init.headers).get("Authorization");
     this.calls.push(path);
+    if (path === "/v1/health") return Response.json({ instance: this.instance });
     if (path === "/v1/auth/challenge") return Response.json({ challenge: this.next() });
     if (path === "/v1/auth/proof") {
       expect(bearer).toBe("Bearer tsm_dev_1");
@@ -55,6 +58,7 @@ beforeEach(async () => {
   vi.spyOn(performance, "now").mockImplementation(() => time);
   credential = { instance: "i", deviceId: "dev_1", token: "tsm_dev_1", label: "phone", role: "viewer", key: await makeKey(), uncommitted: null };
   forgetAccess();
+  forgetDaemon();
 });
 
 afterEach(() => {
@@ -76,13 +80,16 @@ test("a proof is signed by the device's key over challenge, origin and device", 
 
 test("a token serves until it is about to end, and the next proof needs one round trip", async () => {
   await sessions(bearerOf(credential));
-  time += 800_000;
   await sessions(bearerOf(credential));
-  expect(daemon.calls).toEqual(["/v1/auth/challenge", "/v1/auth/proof", "/v1/sessions", "/v1/sessions"]);
+  expect(daemon.calls).toEqual(["/v1/health", "/v1/auth/challenge", "/v1/auth/proof", "/v1/sessions", "/v1/sessions"]);
+  time += 800_000;
+  daemon.calls = [];
+  await sessions(bearerOf(credential));
+  expect(daemon.calls).toEqual(["/v1/health", "/v1/sessions"]);
   time += 20_000;
   daemon.calls = [];
   await sessions(bearerOf(credential));
-  expect(daemon.calls).toEqual(["/v1/auth/proof", "/v1/sessions"]);
+  expect(daemon.calls).toEqual(["/v1/health", "/v1/auth/proof", "/v1/sessions"]);
 });
 
 test("twenty requests at once renew once and all succeed", async () => {
@@ -133,5 +140,20 @@ test("a challenge that was asked for ahead of time is the one that is proven", a
   prepare();
   await sessions(bearerOf(credential));
   prepare();
-  expect(daemon.calls).toEqual(["/v1/auth/challenge", "/v1/auth/proof", "/v1/sessions"]);
+  expect(daemon.calls).toEqual(["/v1/auth/challenge", "/v1/health", "/v1/auth/proof", "/v1/sessions"]);
+});
+
+test("another daemon at this address is sent no token and no proof", async () => {
+  daemon.instance = "other";
+  await expect(sessions(bearerOf(credential))).rejects.toThrow(OtherDaemon);
+  expect(daemon.calls).toEqual(["/v1/health"]);
+  daemon.instance = "i";
+  await sessions(bearerOf(credential));
+  // A token is at hand now, and the tunnel leads elsewhere.
+  daemon.instance = "other";
+  time += 5_000;
+  daemon.calls = [];
+  const asked = [sessions(bearerOf(credential)), sessions(bearerOf(credential))];
+  for (const one of asked) await expect(one).rejects.toThrow(OtherDaemon);
+  expect(daemon.calls).toEqual(["/v1/health"]);
 });

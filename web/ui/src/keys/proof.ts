@@ -1,4 +1,5 @@
 import { challenge as askForChallenge, prove, Refused, type Bearer } from "../api/client";
+import { assertHere } from "./daemon";
 import { signLines } from "./key";
 import type { Credential } from "./store";
 
@@ -33,8 +34,10 @@ class AccessTokens implements Bearer {
     return performance.now() < this.renewAt;
   }
 
-  current(): Promise<string> {
-    return this.isGood ? Promise.resolve(this.token) : this.renewed();
+  /** No token, and no proof, is for whoever answers at this address: only for the daemon that the credential is for. */
+  async current(): Promise<string> {
+    await assertHere(this.credential.instance);
+    return this.isGood ? this.token : this.renewed();
   }
 
   renew(refused: string, challenge: string | undefined): Promise<string> {
@@ -66,8 +69,9 @@ class AccessTokens implements Bearer {
 
   private async exchange(challenge: string): Promise<string> {
     const audience = `origin:${location.origin}`;
-    const { key, deviceId, token } = this.credential;
+    const { instance, key, deviceId, token } = this.credential;
     const signature = await signLines(key, ["transom-proof-v1", challenge, audience, deviceId]);
+    await assertHere(instance);
     const proven = await prove(token, { challenge, audience, signature });
     this.token = proven.access_token;
     this.challenge = proven.challenge;

@@ -1,7 +1,8 @@
-import { call, health, Refused } from "../api/client";
+import { call, Refused } from "../api/client";
 import { fromBase64Url, toBase64Url } from "../api/encoding";
 import { retryDelay } from "../connection/machine";
 import { device } from "../keys/access";
+import { assertHere, whichDaemon } from "../keys/daemon";
 import { makeKey, publicPoint, signLines } from "../keys/key";
 import { assertKeeps, save, StorageUnavailable, type Credential } from "../keys/store";
 import type { Exchange, Exchanged, NewRequest, Poll, Problem, Requested, Reveal } from "../protocol";
@@ -43,10 +44,10 @@ async function run(
   show: (state: PairingState) => void,
   ended: AbortSignal,
 ): Promise<PairingState> {
-  const { instance } = await health(ended);
+  const instance = await whichDaemon(ended);
   const key = await makeKey();
   await assertKeeps({ ...blank(label, key), instance: `${instance}-trial` });
-  const begun = await begin(offer, label, key, ended);
+  const begun = await begin(instance, offer, label, key, ended);
   show({ kind: "comparing", code: begun.code, reachable: true });
   const answer = await decision(begun, (reachable) => show({ kind: "comparing", code: begun.code, reachable }), ended);
   if (answer.status === "access_denied") return { kind: "rejected" };
@@ -63,6 +64,7 @@ async function run(
 
 /** A request that the daemon knows, with the code that it must show too. */
 interface Begun {
+  instance: string;
   requestId: string;
   requestSecret: string;
   code: string;
@@ -70,7 +72,13 @@ interface Begun {
   deadline: number;
 }
 
-async function begin(offer: Offer, label: string, key: CryptoKeyPair, ended: AbortSignal): Promise<Begun> {
+async function begin(
+  instance: string,
+  offer: Offer,
+  label: string,
+  key: CryptoKeyPair,
+  ended: AbortSignal,
+): Promise<Begun> {
   const publicKey = await publicPoint(key);
   const deviceNonce = crypto.getRandomValues(new Uint8Array(32));
   const wish: NewRequest = {
@@ -80,6 +88,7 @@ async function begin(offer: Offer, label: string, key: CryptoKeyPair, ended: Abo
   };
   const asked = await call<Requested>("POST", "/v1/pairing/requests", { body: wish, signal: ended });
   const begun = {
+    instance,
     requestId: asked.request_id,
     requestSecret: asked.request_secret,
     deadline: performance.now() + asked.expires_in * 1000,
@@ -120,7 +129,7 @@ async function exchange(begun: Begun, nonce: string, draft: Credential, ended: A
   return credential;
 }
 
-/** Asks again while the daemon does not answer, until the request's own deadline. */
+/** Asks again while the daemon, and no other one, does not answer, until the request's own deadline. */
 async function persistently<T>(
   act: () => Promise<T>,
   begun: Begun,
@@ -129,6 +138,7 @@ async function persistently<T>(
 ): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
+      await assertHere(begun.instance);
       return await act();
     } catch (error) {
       const final = error instanceof Refused && error.problem.status !== 429 && error.problem.status < 500;

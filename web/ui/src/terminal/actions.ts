@@ -2,6 +2,7 @@ import { signal } from "@preact/signals";
 import { deleteSession, recordingOf, Refused, stopSession, type Bearer } from "../api/client";
 import { lastDeleted } from "../home/list";
 import { device } from "../keys/access";
+import { OtherDaemon } from "../keys/daemon";
 import { bearerOf } from "../keys/proof";
 import { navigate } from "../router";
 import { strings } from "../strings";
@@ -43,7 +44,11 @@ async function attempt(what: string, act: (bearer: Bearer) => Promise<void>): Pr
   try {
     await act(bearerOf(credential));
   } catch (error) {
-    const why = error instanceof Refused ? `${error.problem.detail} ${error.problem.hint}`.trim() : strings.terminal.noAnswer;
-    failure.value = `${strings.terminal.failed(what)} ${why}`;
+    failure.value = `${strings.terminal.failed(what)} ${reasonOf(error)}`;
   }
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof Refused) return `${error.problem.detail} ${error.problem.hint}`.trim();
+  return error instanceof OtherDaemon ? strings.terminal.otherDaemon : strings.terminal.noAnswer;
 }

@@ -3,6 +3,7 @@ import { concat, utf8 } from "../api/encoding";
 import type { LinkEnd } from "../connection/connection";
 import { device } from "../keys/access";
 import { makeKey } from "../keys/key";
+import { forgetDaemon } from "../keys/daemon";
 import { bearerOf, forgetAccess } from "../keys/proof";
 import type { Credential } from "../keys/store";
 import { Attachment } from "./attachment";
@@ -79,6 +80,7 @@ beforeEach(async () => {
   const held = { instance: "i", deviceId: "dev_1", token: "tsm_dev_1", role: "operator", label: "phone", key, uncommitted: null } as const;
   device.value = held;
   forgetAccess();
+  forgetDaemon();
   await bearerOf(held).current();
   const canvas = { write: (_bytes: Uint8Array, drawn: () => void) => drawn(), reset: () => undefined, resize: () => undefined };
   input = new InputQueue();
@@ -358,4 +360,31 @@ test("another daemon at this address is never sent the token", async () => {
   vi.stubGlobal("indexedDB", undefined);
   expect(await attachment.link(() => undefined, new AbortController().signal)).toEqual({ kind: "lost" });
   expect(FakeSocket.all).toHaveLength(0);
+});
+
+test("another daemon that answers after the cut is not asked who this device is to it", async () => {
+  const { socket, end } = await attach();
+  const asked: string[] = [];
+  vi.stubGlobal("fetch", async (path: string) => {
+    asked.push(path);
+    return Response.json({ instance: "other" });
+  });
+  socket.cut();
+  expect(await end).toEqual({ kind: "lost" });
+  expect(asked).toEqual(["/v1/health"]);
+});
+
+test("a socket that took long to open gets the token only where the same daemon answers still", async () => {
+  for (const [instance, sent] of [["i", ["tsm_acc_1"]], ["other", []]] as const) {
+    const end = attachment.link(() => undefined, new AbortController().signal);
+    await settled();
+    const socket = FakeSocket.all.at(-1) as FakeSocket;
+    forgetDaemon();
+    vi.stubGlobal("fetch", async () => Response.json({ instance }));
+    socket.open();
+    await settled();
+    expect(socket.sent).toEqual(sent);
+    socket.cut();
+    await end;
+  }
 });

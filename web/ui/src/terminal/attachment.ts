@@ -19,6 +19,7 @@ import { utf8, type Bytes } from "../api/encoding";
 import type { Link, LinkEnd, Probe } from "../connection/connection";
 import { linkEndOf } from "../connection/refusals";
 import { authenticate, NoAccess, refresh } from "../keys/access";
+import { assertHere, forgetDaemon, isHere } from "../keys/daemon";
 import { bearerOf } from "../keys/proof";
 import type { Credential } from "../keys/store";
 import type { ClaimChange, Exit, Hello, Presence, Size } from "../protocol";
@@ -135,7 +136,14 @@ export class Attachment {
         socket.close();
         leave(null);
       });
-      socket.onopen = () => socket.send(token);
+      socket.onopen = () => {
+        if (isHere(credential.instance)) return socket.send(token);
+        // It took long to open: who is there now?
+        void assertHere(credential.instance).then(
+          () => !hasLeft && socket.send(token),
+          () => socket.close(),
+        );
+      };
       socket.onmessage = ({ data }) => {
         // What is still on its way when this one is left belongs to no screen any more.
         if (hasLeft || ended.aborted || !(data instanceof ArrayBuffer)) return;
@@ -250,6 +258,7 @@ export class Attachment {
     if (code === CLOSE_RESTARTING) return { kind: "lost", why: "restarting" };
     // The daemon has said all there is, with or without how the program ended.
     if (code === NORMAL_CLOSURE) return { kind: "ended", reason: "finished" };
+    forgetDaemon();
     const now = await refresh(credential, ended);
     if (code === CLOSE_NOT_PERMITTED && now.role === credential.role) return { kind: "ended", reason: "not_permitted" };
     return code === CLOSE_TOO_MANY ? { kind: "lost", retryAfter: TOO_MANY_PAUSE, why: "too_many" } : { kind: "lost" };
