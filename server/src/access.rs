@@ -21,7 +21,7 @@ use crate::{
     gate::OwnNames,
     limits::Limits,
     lockdown::{Doors, Lockdown, LockdownFile},
-    peer::{LocalOrigin, Peer, WhoIs},
+    peer::{EveryoneOutside, LocalOrigin, NoTailnet, Peer, WhoIs},
     random,
     refusals::Refusals,
     store::{Opened, Store},
@@ -49,6 +49,22 @@ pub struct ServerConfig {
     pub idle_expiry: Duration,
 }
 
+impl ServerConfig {
+    /// A run of a daemon of this version, that calls its resources so; all else as it is without a configuration.
+    pub fn new(noun: &'static str, version: &str) -> Self {
+        Self {
+            life: format!("{:016x}", u64::from_be_bytes(random::bytes())),
+            version: version.to_owned(),
+            names: Vec::new(),
+            link_authority: None,
+            noun,
+            limits: Limits::default(),
+            pairing: PairingLimits::default(),
+            idle_expiry: IDLE_EXPIRY,
+        }
+    }
+}
+
 /// What a server works with, and does not make itself.
 pub struct Deps {
     /// The open store, with what it held.
@@ -65,6 +81,21 @@ pub struct Deps {
     pub doors: Arc<dyn Doors>,
     /// Says whether the daemon is locked down.
     pub lockdown: LockdownFile,
+}
+
+impl Deps {
+    /// Those of a daemon without a tailnet, inside whose resources no programs run.
+    pub fn new(opened: Opened, pin: SpkiPin, doors: Arc<dyn Doors>, lockdown: LockdownFile) -> Self {
+        Self {
+            opened,
+            pin,
+            local_origin: Arc::new(EveryoneOutside),
+            touched: Arc::new(|_| Vec::new()),
+            who_is: Arc::new(NoTailnet),
+            doors,
+            lockdown,
+        }
+    }
 }
 
 /// The shared state of the access layer; handlers get it as `App<Arc<Access>>`.
@@ -235,3 +266,6 @@ impl Access {
         self.proofs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+/// How long a device may stay away without a configuration: 90 days (access.md 5).
+const IDLE_EXPIRY: Duration = Duration::from_secs(90 * 24 * 3600);

@@ -3,6 +3,8 @@
 //! A handler's state is [`Scoped`], typed by the scope of its route, and [`Permitted<S>`] can be taken only from a state of the
 //! same `S`: a handler that asks for another permit than its route demands does not compile.
 
+mod mount;
+
 use std::{convert::Infallible, marker::PhantomData, sync::Arc};
 
 use axum::{
@@ -14,7 +16,7 @@ use axum::{
     routing::{MethodFilter, MethodRouter, on},
 };
 use http::{Method, request::Parts};
-use pairing::{Authenticated, Permit, PermitScope, Scope};
+use pairing::{Authenticated, Denied, Permit, PermitScope, Principal, Scope};
 
 use crate::{
     access::Access,
@@ -38,6 +40,8 @@ pub struct RouteInfo {
     pub resource: Option<&'static str>,
     /// Whether it is a WebSocket.
     pub is_websocket: bool,
+    /// Whether it is a mounted router: then it is all below the path, of every method.
+    pub is_mounted: bool,
 }
 
 /// A list of routes whose handlers work on `D`.
@@ -47,9 +51,11 @@ pub struct Routes<D> {
 
 pub(crate) type Build<D> = Box<dyn FnOnce(&Arc<Access>, D) -> MethodRouter + Send>;
 
+type Add<D> = Box<dyn FnOnce(Router, &Arc<Access>, D) -> Router + Send>;
+
 struct Row<D> {
     info: RouteInfo,
-    build: Build<D>,
+    add: Add<D>,
 }
 
 impl<D: Clone + Send + Sync + 'static> Routes<D> {
@@ -70,6 +76,7 @@ impl<D: Clone + Send + Sync + 'static> Routes<D> {
             scope: Scope::Public,
             resource: None,
             is_websocket: false,
+            is_mounted: false,
         };
         let filter = filter_of(&info.method);
         let build = move |_: &Arc<Access>, app| {
@@ -100,12 +107,14 @@ impl<D: Clone + Send + Sync + 'static> Routes<D> {
             scope: S::SCOPE,
             resource,
             is_websocket: false,
+            is_mounted: false,
         };
         let filter = filter_of(&info.method);
         let build = move |access: &Arc<Access>, app| {
             let demand = Demand {
                 access: Arc::clone(access),
                 resource,
+                is_filtered: true,
             };
             let guarded = middleware::from_fn_with_state(demand, authorise::<S>);
             on(filter, handler)
@@ -122,12 +131,18 @@ impl<D: Clone + Send + Sync + 'static> Routes<D> {
 
     /// Builds the router; `app` is what the handlers get as [`App`].
     pub fn build(self, access: &Arc<Access>, app: &D) -> Router {
-        let add = |router: Router, row: Row<D>| router.route(row.info.path, (row.build)(access, app.clone()));
+        let add = |router: Router, row: Row<D>| (row.add)(router, access, app.clone());
         self.rows.into_iter().fold(Router::new(), add)
     }
 
-    pub(crate) fn row(mut self, info: RouteInfo, build: Build<D>) -> Self {
-        self.rows.push(Row { info, build });
+    pub(crate) fn row(self, info: RouteInfo, build: Build<D>) -> Self {
+        let path = info.path;
+        let add = move |router: Router, access: &Arc<Access>, app: D| router.route(path, build(access, app));
+        self.add(info, Box::new(add))
+    }
+
+    fn add(mut self, info: RouteInfo, add: Add<D>) -> Self {
+        self.rows.push(Row { info, add });
         self
     }
 }
@@ -220,6 +235,8 @@ impl<S: Sync> FromRequestParts<S> for Peer {
 struct Demand {
     access: Arc<Access>,
     resource: Option<&'static str>,
+    /// Whether what names no resource shows each principal only what it may see.
+    is_filtered: bool,
 }
 
 /// Authenticates, gives the connection to who was authenticated, and puts the permit where the handler finds it.
@@ -246,10 +263,21 @@ async fn permit<S: PermitScope>(
 ) -> Result<Permit<S>, Failure> {
     let resource = match demand.resource {
         Some(name) => Some(authenticate::resource(parts, name).await?),
+        None if S::SCOPE.is_about_resource() && !demand.is_filtered && sees_only_some(who.principal()) => {
+            return Err(Failure::denied(Denied::Resource(S::SCOPE), who.principal()));
+        }
         None => None,
     };
     who.permit(resource)
         .map_err(|denied| Failure::denied(denied, who.principal()))
+}
+
+/// Whether the principal's scopes reach only resources that are named for it.
+fn sees_only_some(principal: &Principal) -> bool {
+    match principal {
+        Principal::Owner | Principal::Device { .. } => false,
+        Principal::Session(_) | Principal::Guest(_) | Principal::Nobody => true,
+    }
 }
 
 pub(crate) fn filter_of(method: &Method) -> MethodFilter {

@@ -101,6 +101,7 @@ impl<D: Clone + Send + Sync + 'static> Routes<D> {
             scope: S::SCOPE,
             resource,
             is_websocket: true,
+            is_mounted: false,
         };
         self.row(
             info,
