@@ -7,6 +7,7 @@ mod audit;
 mod auth;
 mod cli;
 mod devices;
+mod embed;
 mod events;
 mod gate;
 mod life;

@@ -16,7 +16,8 @@ use std::{
 pub fn binary() -> &'static PathBuf {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
     BINARY.get_or_init(|| {
-        let binary = env::var_os("TEST_TRANSOM_BINARY").map_or_else(build, PathBuf::from);
+        let binary = env::var_os("TEST_TRANSOM_BINARY")
+            .map_or_else(|| build(&["--package", "cli"]).join("transom"), PathBuf::from);
         assert!(binary.is_file(), "there is no binary at {}", binary.display());
         eprintln!("the tests drive {}", binary.display());
         binary
@@ -38,19 +39,37 @@ pub fn another_build(path: &Path) {
     fs::set_permissions(path, Permissions::from_mode(0o755)).expect("the file is ours");
 }
 
-/// Builds it in the profile and target directory that this test was built in.
-fn build() -> PathBuf {
+/// An example of the crate `server`: the one that a run of all tests has built already, else built here.
+///
+/// # Panics
+/// Where it cannot be built.
+pub fn example(name: &str) -> PathBuf {
+    let built = profile_folder().join("examples").join(name);
+    if env::var_os("TEST_TRANSOM_BINARY").is_none() || !built.is_file() {
+        build(&["--package", "server", "--example", name]);
+    }
+    built
+}
+
+/// Where this test's own profile puts what it builds.
+fn profile_folder() -> PathBuf {
     let test = env::current_exe().expect("a running test has a path");
-    let profile_folder = test
-        .ancestors()
-        .nth(2)
-        .expect("a test lives in <target>/<profile>/deps");
+    let folder = test.ancestors().nth(2);
+    folder
+        .expect("a test lives in <target>/<profile>/deps")
+        .to_path_buf()
+}
+
+/// Builds something in the profile and target directory that this test was built in, and says where.
+fn build(what: &[&str]) -> PathBuf {
+    let profile_folder = profile_folder();
     let profile = match profile_folder.file_name().and_then(|name| name.to_str()) {
         Some("debug") | None => "dev",
         Some(other) => other,
     };
     let status = Command::new(env!("CARGO"))
-        .args(["build", "--locked", "--package", "cli", "--profile", profile])
+        .args(["build", "--locked", "--profile", profile])
+        .args(what)
         .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
         .env(
             "CARGO_TARGET_DIR",
@@ -60,6 +79,6 @@ fn build() -> PathBuf {
         )
         .status()
         .expect("cargo can be started");
-    assert!(status.success(), "the binary could not be built");
-    profile_folder.join("transom")
+    assert!(status.success(), "{what:?} could not be built");
+    profile_folder
 }

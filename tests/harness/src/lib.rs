@@ -27,7 +27,7 @@ mod tunnel;
 
 pub use answer::Answer;
 pub use attached::{Attached, Unattached};
-pub use binary::{another_build, binary};
+pub use binary::{another_build, binary, example};
 pub use cutting_proxy::CuttingProxy;
 pub use daemon::{DaemonOptions, TestDaemon};
 pub use device::{Device, TlsClient};
