@@ -4,13 +4,14 @@
 //! Whatever runs above it, cutting the stream ends it.
 
 mod connection;
+mod lock;
 mod table;
 
 use std::{
     convert::Infallible,
     fmt,
     pin::pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, PoisonError},
 };
 
 use pairing::{Authenticated, DeviceId, ResourceId};
@@ -19,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::connection::InFlight;
 pub use self::connection::{Connection, ConnectionId};
+use self::lock::{Mutex, MutexGuard};
 use self::table::{Owner, Table, owner_of};
 use crate::{
     limits::{CLOSE_FRAME, Limits},
@@ -48,7 +50,7 @@ pub struct Connections {
 
 struct Shared {
     limits: Limits,
-    /// A std mutex: it is held for a few map operations, never across an await, and no socket is closed under it.
+    /// No async mutex: it is held for a few map operations, never across an await, and no socket is closed under it.
     table: Mutex<Table>,
     /// Woken whenever an entry goes.
     gone: Notify,

@@ -1,3 +1,5 @@
+mod model;
+
 use std::{sync::Arc, time::Duration};
 
 use pairing::{Authenticated, DeviceId, Principal, Role, Standing};
@@ -22,14 +24,17 @@ fn connections(unauthenticated: usize, connections: usize) -> Connections {
 /// An accepted stream, as from a remote peer, with its other end.
 fn accept(connections: &Connections) -> (Entry, UnixStream) {
     let (ours, theirs) = UnixStream::pair().unwrap();
+    (connections.accept(peer(), Socket::Unix(Arc::new(ours))), theirs)
+}
+
+fn peer() -> Peer {
     let address = "192.0.2.1:1".parse().unwrap();
-    let peer = Peer::Remote(RemotePeer {
+    Peer::Remote(RemotePeer {
         address,
         listener: address,
         generation: pairing::Generation(1),
         tailnet: None,
-    });
-    (connections.accept(peer, Socket::Unix(Arc::new(ours))), theirs)
+    })
 }
 
 fn device(number: u8) -> (DeviceId, Authenticated) {
