@@ -1,7 +1,7 @@
 //! The bodies of pairing (access.md 5; words of RFC 8628).
 
 use jiff::Timestamp;
-use pairing::{DeviceId, OfferId, RequestId, Role};
+use pairing::{DeviceId, OfferId, OfferSecret, RequestId, Role};
 use serde::{Deserialize, Serialize};
 
 use crate::{Bytes64, WireSecret};
@@ -61,6 +61,20 @@ pub struct OfferProof {
     /// The offer's secret, from the link.
     #[cfg_attr(feature = "ts", ts(type = "string"))]
     pub secret: WireSecret,
+}
+
+impl OfferProof {
+    /// Reads the fragment of an offer's link, `<id>.<secret>.<pin>`; the pin is still its text.
+    pub fn from_fragment(fragment: &str) -> Option<(Self, &str)> {
+        let mut parts = fragment.split('.');
+        let (id, secret, pin) = (parts.next()?, parts.next()?, parts.next()?);
+        let is_whole = parts.next().is_none() && OfferSecret::parse(secret).is_ok();
+        let offer = Self {
+            id: id.parse().ok()?,
+            secret: WireSecret::new(secret),
+        };
+        is_whole.then_some((offer, pin))
+    }
 }
 
 /// `POST /v1/pairing/requests`: step 1.

@@ -84,7 +84,10 @@ impl fmt::Display for Host {
 }
 
 /// Lets a request pass or says why not; the host is `None` on the Unix socket, where it says nothing.
-pub(crate) fn check(head: &request::Parts, peer: &Peer, names: &OwnNames) -> Result<Option<Host>, Failure> {
+///
+/// # Errors
+/// Where Host or Origin are not what a client of this daemon sends.
+pub fn check(head: &request::Parts, peer: &Peer, names: &OwnNames) -> Result<Option<Host>, Failure> {
     let Peer::Remote(remote) = peer else {
         let has_origin = head.headers.contains_key(header::ORIGIN);
         return if has_origin {

@@ -164,6 +164,7 @@ const RANKS: &[(&str, u8)] = &[
     ("server", 2),
     ("daemon", 3),
     ("cli", 4),
+    ("fuzz", 5),
     ("harness", 5),
     ("xtask", 5),
     ("benches", 6),

@@ -1,6 +1,7 @@
 //! `cargo xtask`: set-up and checks, nothing that the product needs at run time.
 
 mod bench;
+mod fuzz;
 mod generate;
 mod steps;
 mod suite;
@@ -19,6 +20,7 @@ fn main() -> ExitCode {
         Task::Web => web::build(),
         Task::Gen { check } => generate::run(check),
         Task::Bench(bench) => bench::run(&bench),
+        Task::Fuzz(fuzz) => fuzz::run(&fuzz),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -61,4 +63,6 @@ enum Task {
     },
     /// Measure the release binary, each figure beside the least code that does the same.
     Bench(bench::Bench),
+    /// Fuzz what reads bytes of strangers.
+    Fuzz(fuzz::Fuzz),
 }

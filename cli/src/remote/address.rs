@@ -3,8 +3,7 @@
 use std::{fmt, str::FromStr};
 
 use certs::SpkiPin;
-use pairing::{OfferId, OfferSecret};
-use protocol::{WireSecret, pairing::OfferProof};
+use protocol::pairing::OfferProof;
 use reqwest::Url;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
@@ -117,13 +116,8 @@ fn has_port(text: &str) -> bool {
 /// The offer in a link's fragment: its id, its secret and the pin.
 fn offer(fragment: &str) -> Result<(OfferProof, SpkiPin), Malformed> {
     let malformed = || Malformed("the link is not whole: copy all of it, up to its end");
-    let [id, secret, pin] = fragment.split('.').collect::<Vec<_>>()[..] else {
-        return Err(malformed());
-    };
-    let id: OfferId = id.parse().map_err(|_| malformed())?;
-    OfferSecret::parse(secret).map_err(|_| malformed())?;
-    let secret = WireSecret::new(secret);
-    Ok((OfferProof { id, secret }, pin.parse().map_err(|_| malformed())?))
+    let (offer, pin) = OfferProof::from_fragment(fragment).ok_or_else(malformed)?;
+    Ok((offer, pin.parse().map_err(|_| malformed())?))
 }
 
 /// The daemon's own default (listen.tls).

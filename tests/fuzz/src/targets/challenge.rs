@@ -1,0 +1,64 @@
+//! Challenges: none but the one that was made is good, and not in another way of writing it.
+
+use std::{convert::Infallible, sync::LazyLock};
+
+use pairing::{Generation, Proofs, UnixMillis};
+use rand_core::{TryCryptoRng, TryRng};
+
+pub(crate) fn run(bytes: &[u8]) {
+    let Some(text) = super::text(bytes) else { return };
+    let (proofs, made) = &*MADE;
+    let opened = proofs.open(text, GENERATION, NOW);
+    assert_eq!(opened.is_ok(), text == made);
+    // Elsewhere and later it is not.
+    assert!(proofs.open(text, Generation(GENERATION.0 + 1), NOW).is_err());
+    assert!(proofs.open(text, GENERATION, NOW.plus(A_DAY)).is_err());
+}
+
+/// Proofs whose key everybody knows, so that the corpus holds a challenge that is good.
+static MADE: LazyLock<(Proofs, String)> = LazyLock::new(|| {
+    let proofs = Proofs::new(&mut Counting(0));
+    let made = proofs.challenge(GENERATION, NOW, &mut Counting(7));
+    (proofs, made.to_string())
+});
+
+/// No generator but the same bytes each time.
+struct Counting(u8);
+
+impl TryRng for Counting {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        let mut bytes = [0; 4];
+        self.try_fill_bytes(&mut bytes)?;
+        Ok(u32::from_be_bytes(bytes))
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        let mut bytes = [0; 8];
+        self.try_fill_bytes(&mut bytes)?;
+        Ok(u64::from_be_bytes(bytes))
+    }
+
+    fn try_fill_bytes(&mut self, target: &mut [u8]) -> Result<(), Infallible> {
+        for byte in target {
+            self.0 = self.0.wrapping_add(1);
+            *byte = self.0;
+        }
+        Ok(())
+    }
+}
+
+impl TryCryptoRng for Counting {}
+
+const GENERATION: Generation = Generation(1);
+const NOW: UnixMillis = UnixMillis(1_790_000_000_000);
+const A_DAY: std::time::Duration = std::time::Duration::from_secs(24 * 3600);
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_corpus_holds_the_one_that_is_good() {
+        assert_eq!(super::MADE.1, include_str!("../../corpus/challenge/good"));
+    }
+}
