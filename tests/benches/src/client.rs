@@ -1,6 +1,7 @@
 //! A client that draws nothing and acknowledges everything: the same for the daemon and for the floors, and cheaper than
 //! either, since it shares the processors with them.
 
+mod http;
 mod stream;
 
 use std::{
@@ -12,8 +13,9 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 use protocol::attach::ClientMessage;
 
+pub(crate) use http::Http;
 use stream::Stream;
-pub(crate) use stream::handshake;
+pub(crate) use stream::{connect, handshake};
 
 /// How a client reaches its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

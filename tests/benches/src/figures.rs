@@ -1,5 +1,6 @@
 //! The figures, by the names of their targets.
 
+mod access;
 mod attach;
 mod bulk;
 mod echo;
@@ -19,20 +20,30 @@ use crate::{
     report::{Figure, Format},
 };
 
-/// Measures what was selected and shows it. Fails where something could not be measured that is there.
+/// Measures what was selected of the terminal path and shows it.
 pub(crate) fn sessions(selection: &Selection, format: &Format) -> Result<ExitCode> {
-    let wanted: Vec<&Measure> = MEASURES
+    measure(MEASURES, selection, format)
+}
+
+/// The same of the access layer.
+pub(crate) fn access(selection: &Selection, format: &Format) -> Result<ExitCode> {
+    measure(access::MEASURES, selection, format)
+}
+
+/// Fails where something could not be measured that is there.
+fn measure(measures: &[Measure], selection: &Selection, format: &Format) -> Result<ExitCode> {
+    let wanted: Vec<&Measure> = measures
         .iter()
         .filter(|measure| selection.wants(measure.names))
         .collect();
     ensure!(
         !wanted.is_empty(),
         "no figure has that name; there are {}",
-        names().join(", ")
+        names(measures).join(", ")
     );
     ensure!(
         std::env::var_os("TEST_TRANSOM_BINARY").is_some(),
-        "TEST_TRANSOM_BINARY names no binary: `cargo xtask bench sessions` builds it and says so"
+        "TEST_TRANSOM_BINARY names no binary: `cargo xtask bench` builds it and says so"
     );
     eprintln!("load of the machine before: {}", kernel::load());
     let mut findings = Findings::default();
@@ -102,8 +113,8 @@ struct Measure {
     run: fn(&mut Findings) -> Result<()>,
 }
 
-fn names() -> Vec<&'static str> {
-    MEASURES
+fn names(measures: &[Measure]) -> Vec<&'static str> {
+    measures
         .iter()
         .flat_map(|measure| measure.names.iter().copied())
         .collect()

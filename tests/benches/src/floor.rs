@@ -1,6 +1,7 @@
 //! The floors: the least code that passes a terminal on. They run as processes of their own, so that what they cost can be
 //! read as it is of the daemon.
 
+mod layer;
 mod log;
 pub(crate) mod pty;
 mod serve;
@@ -29,6 +30,8 @@ pub(crate) enum FloorKind {
     Wss,
     /// Has no terminal: shakes hands over TLS 1.3 and says one byte.
     Tls,
+    /// Has no terminal: one small route, bare and behind the access layer.
+    Layer,
 }
 
 /// Runs a floor in this process until it is killed; `programs` is a JSON array of arrays of words.
@@ -47,6 +50,8 @@ struct Ready {
     socket: String,
     /// Where it listens with TLS, and its pin.
     tls: Option<(SocketAddr, String)>,
+    /// Where the same is served without the access layer.
+    bare: Option<SocketAddr>,
 }
 
 /// A floor in another process. Dropping it kills it, and its terminals with it.
@@ -97,6 +102,16 @@ impl Floor {
     pub(crate) fn tls(&self) -> Result<(SocketAddr, &str)> {
         let (address, pin) = self.ready.tls.as_ref().context("this floor has a TLS listener")?;
         Ok((*address, pin))
+    }
+
+    /// The path of its Unix socket.
+    pub(crate) fn socket(&self) -> &str {
+        &self.ready.socket
+    }
+
+    /// Where it serves without the access layer.
+    pub(crate) fn bare(&self) -> Result<SocketAddr> {
+        self.ready.bare.context("this floor serves without a layer")
     }
 
     /// The bytes that [`FloorKind::RawPty`] threw away, once its program has ended.

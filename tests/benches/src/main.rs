@@ -33,14 +33,13 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> Result<ExitCode> {
     match command {
-        Command::Sessions {
-            json,
-            save,
-            against,
-            only,
-        } => {
-            let format = Format { json, save, against };
-            return figures::sessions(&Selection::new(only), &format);
+        Command::Sessions(shown) => {
+            let (selection, format) = shown.split();
+            return figures::sessions(&selection, &format);
+        }
+        Command::Access(shown) => {
+            let (selection, format) = shown.split();
+            return figures::access(&selection, &format);
         }
         Command::Floor { kind, programs } => floor::serve(kind, &programs)?,
         Command::Emit { gate, kind, bytes } => program::emit(&gate, kind, bytes)?,
@@ -61,20 +60,9 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// The terminal path: bulk, echo, viewers, memory, restart.
-    Sessions {
-        /// One array of figures instead of a table.
-        #[arg(long)]
-        json: bool,
-        /// Write the array to a file as well.
-        #[arg(long, value_name = "FILE")]
-        save: Option<PathBuf>,
-        /// Show the ratios of a saved run beside this one's.
-        #[arg(long, value_name = "FILE")]
-        against: Option<PathBuf>,
-        /// Measure these figures alone: B1, L2, restart.
-        #[arg(long, value_name = "FIGURE")]
-        only: Vec<String>,
-    },
+    Sessions(Shown),
+    /// The access layer: permits, connections, requests, revocation.
+    Access(Shown),
     /// Serves the least that does the job.
     #[command(hide = true)]
     Floor {
@@ -94,4 +82,33 @@ enum Command {
     /// Writes so many lines, then rests until its terminal goes.
     #[command(hide = true)]
     Rest { gate: PathBuf, lines: u32 },
+}
+
+/// What is measured, and how it is shown.
+#[derive(clap::Args)]
+struct Shown {
+    /// One array of figures instead of a table.
+    #[arg(long)]
+    json: bool,
+    /// Write the array to a file as well.
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+    /// Show the ratios of a saved run beside this one's.
+    #[arg(long, value_name = "FILE")]
+    against: Option<PathBuf>,
+    /// Measure these figures alone: B1, L2, restart.
+    #[arg(long, value_name = "FIGURE")]
+    only: Vec<String>,
+}
+
+impl Shown {
+    fn split(self) -> (Selection, Format) {
+        let Self {
+            json,
+            save,
+            against,
+            only,
+        } = self;
+        (Selection::new(only), Format { json, save, against })
+    }
 }

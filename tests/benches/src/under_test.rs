@@ -2,10 +2,11 @@
 
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use harness::{Answer, DaemonOptions, Device, TestDaemon};
-use pairing::Role;
+use pairing::{DeviceId, Role};
 use protocol::{
+    access::{DeviceAdded, NewDevice, Revoked},
     attach::Mode,
     sessions::{NewSession, Session},
 };
@@ -13,7 +14,7 @@ use rustix::process::Signal;
 use tokio::runtime::Runtime;
 
 use crate::{
-    client::{Client, Wire},
+    client::{Client, Http, Wire},
     kernel::{self, Memory},
 };
 
@@ -97,6 +98,46 @@ impl UnderTest {
     /// Where it listens.
     pub(crate) fn address(&self) -> SocketAddr {
         self.daemon.address()
+    }
+
+    /// Follows a session over TLS as any device, by its token.
+    pub(crate) fn attach_as(&self, token: &str, session: &str, mode: Mode) -> Result<Client> {
+        let path = path(session, mode, "screen")?;
+        Client::tls(self.daemon.address(), self.daemon.pin(), &path, token)
+    }
+
+    /// Connects over TLS, as nobody yet.
+    pub(crate) fn connect(&self) -> Result<Http> {
+        Http::connect(self.daemon.address(), self.daemon.pin())
+    }
+
+    /// The paired device.
+    pub(crate) fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// An access token of the paired device.
+    pub(crate) fn access(&self) -> String {
+        self.runtime.block_on(self.device.access())
+    }
+
+    /// Another device, without a key: its token opens the daemon by itself.
+    pub(crate) fn bearer(&self) -> Result<DeviceAdded> {
+        let wish = NewDevice {
+            label: "a bench".to_owned(),
+            role: None,
+            expires_in: None,
+        };
+        let added = self
+            .runtime
+            .block_on(self.daemon.owner().post("/v1/devices", &wish));
+        ensure!(added.status / 100 == 2, "{added:?}");
+        Ok(added.ok())
+    }
+
+    /// Revokes a device, as the owner.
+    pub(crate) fn revoke(&self, device: DeviceId) -> Revoked {
+        self.runtime.block_on(self.daemon.owner().revoke(device))
     }
 
     /// Ends a session's program and all it started.

@@ -17,7 +17,7 @@ use tokio_tungstenite::tungstenite::{
     handshake::server::{ErrorResponse, Request, Response},
 };
 
-use super::{FloorKind, Ready, TOKEN, log::Log, pty};
+use super::{FloorKind, Ready, TOKEN, layer, log::Log, pty};
 
 /// A terminal that is passed on.
 #[derive(Clone)]
@@ -40,6 +40,7 @@ pub(super) fn serve(kind: FloorKind, programs: &[Vec<String>]) -> Result<()> {
         }
         match kind {
             FloorKind::Unix => unix(folder.path().join("floor"), terminals).await,
+            FloorKind::Layer => layer::serve(folder.path()).await,
             kind => tls(kind, folder.path(), terminals).await,
         }
     })
@@ -75,7 +76,11 @@ async fn unix(socket: std::path::PathBuf, terminals: Vec<Terminal>) -> Result<()
         });
     }
     let socket = socket.display().to_string();
-    println!("{}", serde_json::to_string(&Ready { socket, tls: None })?);
+    let ready = Ready {
+        socket,
+        ..Ready::default()
+    };
+    println!("{}", serde_json::to_string(&ready)?);
     std::future::pending().await
 }
 
@@ -105,8 +110,8 @@ async fn tls(kind: FloorKind, folder: &std::path::Path, terminals: Vec<Terminal>
     let acceptor = TlsAcceptor::from(certs::server_config(Resolver::new(certificate)));
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let ready = Ready {
-        socket: String::new(),
         tls: Some((listener.local_addr()?, identity.pin().to_string())),
+        ..Ready::default()
     };
     println!("{}", serde_json::to_string(&ready)?);
     loop {
