@@ -1,26 +1,39 @@
 //! Challenges: none but the one that was made is good, and not in another way of writing it.
 
-use std::{convert::Infallible, sync::LazyLock};
+use std::{convert::Infallible, sync::LazyLock, time::Duration};
 
-use pairing::{Generation, Proofs, UnixMillis};
+use pairing::{Clocks, Generation, Proofs, UnixMillis};
 use rand_core::{TryCryptoRng, TryRng};
 
 pub(crate) fn run(bytes: &[u8]) {
     let Some(text) = super::text(bytes) else { return };
-    let (proofs, made) = &*MADE;
-    let opened = proofs.open(text, GENERATION, NOW);
-    assert_eq!(opened.is_ok(), text == made);
+    let mut proofs = proofs();
+    let opened = proofs.open(text, GENERATION, at(Duration::ZERO));
+    assert_eq!(opened.is_ok(), text == *MADE);
     // Elsewhere and later it is not.
-    assert!(proofs.open(text, Generation(GENERATION.0 + 1), NOW).is_err());
-    assert!(proofs.open(text, GENERATION, NOW.plus(A_DAY)).is_err());
+    let elsewhere = Generation(GENERATION.0 + 1);
+    assert!(proofs.open(text, elsewhere, at(Duration::ZERO)).is_err());
+    assert!(proofs.open(text, GENERATION, at(A_DAY)).is_err());
 }
 
-/// Proofs whose key everybody knows, so that the corpus holds a challenge that is good.
-static MADE: LazyLock<(Proofs, String)> = LazyLock::new(|| {
-    let proofs = Proofs::new(&mut Counting(0));
-    let made = proofs.challenge(GENERATION, NOW, &mut Counting(7));
-    (proofs, made.to_string())
+/// The challenge that is good.
+static MADE: LazyLock<String> = LazyLock::new(|| {
+    let made = proofs().challenge(GENERATION, at(Duration::ZERO), &mut Counting(7));
+    made.to_string()
 });
+
+/// Proofs whose key everybody knows, so that the corpus holds a challenge that is good.
+fn proofs() -> Proofs {
+    Proofs::new(&mut Counting(0))
+}
+
+/// So long after it was made.
+fn at(later: Duration) -> Clocks {
+    Clocks {
+        wall: NOW.plus(later),
+        boot: later,
+    }
+}
 
 /// No generator but the same bytes each time.
 struct Counting(u8);
@@ -53,12 +66,12 @@ impl TryCryptoRng for Counting {}
 
 const GENERATION: Generation = Generation(1);
 const NOW: UnixMillis = UnixMillis(1_790_000_000_000);
-const A_DAY: std::time::Duration = std::time::Duration::from_secs(24 * 3600);
+const A_DAY: Duration = Duration::from_secs(24 * 3600);
 
 #[cfg(test)]
 mod tests {
     #[test]
     fn the_corpus_holds_the_one_that_is_good() {
-        assert_eq!(super::MADE.1, include_str!("../../corpus/challenge/good"));
+        assert_eq!(*super::MADE, include_str!("../../corpus/challenge/good"));
     }
 }
