@@ -48,6 +48,10 @@ pub(crate) const MESSAGE: usize = 1024 * 1024;
 /// Bytes that a WebSocket reads at once: its buffer is filled with zeroes before each read, and each connection keeps one.
 pub(crate) const READ_BUFFER: usize = 4 * 1024;
 
+/// Bytes that are read of a WebSocket, below TLS, before its token has come: one record of TLS (RFC 8446 section 5.2), which
+/// may hold more than the token and can be read as a whole only. What is beyond waits in the kernel until then.
+pub(crate) const BEFORE_TOKEN: usize = 5 + 16 * 1024 + 256;
+
 /// Bytes of a WebSocket's first frame: a token has fewer than 100.
 pub(crate) const FIRST_FRAME: usize = 512;
 

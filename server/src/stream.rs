@@ -149,11 +149,13 @@ impl AsyncRead for Stream {
         if self.cut_for_reads.as_mut().poll(context).is_ready() {
             return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
         }
+        let room = ready!(self.connection().poll_room(context)).min(buffer.remaining());
         loop {
             ready!(self.socket.poll_read_ready(context))?;
-            match self.socket.try_read(buffer.initialize_unfilled()) {
+            match self.socket.try_read(buffer.initialize_unfilled_to(room)) {
                 Ok(count) => {
                     buffer.advance(count);
+                    self.connection().has_read(count);
                     return Poll::Ready(Ok(()));
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => (),

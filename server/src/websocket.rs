@@ -25,7 +25,7 @@ use crate::{
     connections::Connection,
     error::Failure,
     extract::Query,
-    limits::{CLOSE_FRAME, FIRST_FRAME, MESSAGE, READ_BUFFER},
+    limits::{BEFORE_TOKEN, CLOSE_FRAME, FIRST_FRAME, MESSAGE, READ_BUFFER},
     peer::Peer,
     router::{On, RouteInfo, Routes},
 };
@@ -169,6 +169,9 @@ where
         .max_frame_size(MESSAGE)
         .read_buffer_size(READ_BUFFER);
     wish.connection.set_upgraded();
+    if permit.is_none() {
+        wish.connection.bound_reads(BEFORE_TOKEN);
+    }
     Ok(upgrade
         .on_upgrade(move |socket| run(wish, permit, query, socket))
         .into_response())
@@ -185,7 +188,10 @@ where
     let permit = match permit {
         Some(permit) => permit,
         None => match wish.first_frame::<S>(&mut socket).await {
-            Ok(permit) => permit,
+            Ok(permit) => {
+                wish.connection.lift_bound();
+                permit
+            }
             Err(failure) => {
                 if wish.connection.is_ending() {
                     return close(&mut socket, close::RESTARTING, "restarting").await;

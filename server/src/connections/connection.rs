@@ -6,9 +6,11 @@ use std::{
         Arc, OnceLock,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
+    task::{Context, Poll},
     time::Duration,
 };
 
+use futures_util::task::AtomicWaker;
 use pairing::TailnetIdentity;
 use tokio::time::sleep;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFuture};
@@ -32,6 +34,10 @@ pub struct Connection {
     /// Who is at the other end of the Unix socket, held since it was accepted.
     process: OnceLock<Box<dyn LocalProcess>>,
     is_upgraded: AtomicBool,
+    /// Bytes that may still be read of it; none is left to read beyond that until this is lifted. `usize::MAX`: no bound.
+    room: AtomicUsize,
+    /// Who waits for the bound to be lifted.
+    reader: AtomicWaker,
     has_begun: AtomicBool,
     /// Requests whose answers have not ended.
     in_flight: AtomicUsize,
@@ -54,6 +60,8 @@ impl Connection {
             socket,
             process: OnceLock::new(),
             is_upgraded: AtomicBool::new(false),
+            room: AtomicUsize::new(usize::MAX),
+            reader: AtomicWaker::new(),
             has_begun: AtomicBool::new(false),
             in_flight: AtomicUsize::new(0),
             revoked: CancellationToken::new(),
@@ -140,6 +148,38 @@ impl Connection {
 
     pub(super) fn is_upgraded(&self) -> bool {
         self.is_upgraded.load(Ordering::Acquire)
+    }
+
+    /// Bounds what is still read of the stream, below TLS and WebSocket: what these keep of a frame that is not whole is the
+    /// stranger's choice.
+    pub(crate) fn bound_reads(&self, bytes: usize) {
+        self.room.store(bytes, Ordering::Release);
+    }
+
+    /// Lifts the bound: it is known who is at the other end.
+    pub(crate) fn lift_bound(&self) {
+        self.room.store(usize::MAX, Ordering::Release);
+        self.reader.wake();
+    }
+
+    /// How many bytes may be read now; pending while there is no room.
+    pub(crate) fn poll_room(&self, context: &mut Context<'_>) -> Poll<usize> {
+        let room = || self.room.load(Ordering::Acquire);
+        if room() == 0 {
+            // Before the second look, so that a bound which is lifted in between wakes.
+            self.reader.register(context.waker());
+        }
+        match room() {
+            0 => Poll::Pending,
+            room => Poll::Ready(room),
+        }
+    }
+
+    /// Notes that so many bytes were read.
+    pub(crate) fn has_read(&self, count: usize) {
+        let less = |room: usize| (room != usize::MAX).then(|| room.saturating_sub(count));
+        // Without a bound there is nothing to note.
+        let _ = self.room.fetch_update(Ordering::AcqRel, Ordering::Acquire, less);
     }
 
     pub(super) fn keep_for_answer(&self) {

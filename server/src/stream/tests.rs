@@ -132,6 +132,25 @@ async fn a_stream_dropped_after_its_revocation_is_reset_and_not_closed_politely(
 }
 
 #[tokio::test]
+async fn a_bound_stream_is_read_so_far_and_on_once_the_bound_is_lifted() {
+    let (mut stream, _connections, mut theirs) = unix();
+    let connection = Arc::clone(stream.connection());
+    connection.bound_reads(4);
+    theirs.write_all(b"before and after").await.unwrap();
+    let mut buffer = [0; 32];
+    assert_eq!(stream.read(&mut buffer[..3]).await.unwrap(), 3);
+    assert_eq!(stream.read(&mut buffer[3..]).await.unwrap(), 1);
+    assert!(waits_for_bytes(&mut stream).await);
+    let rest = tokio::spawn(async move {
+        let mut rest = [0; 12];
+        stream.read_exact(&mut rest).await.map(|_| rest)
+    });
+    tokio::task::yield_now().await;
+    connection.lift_bound();
+    assert_eq!(&rest.await.unwrap().unwrap(), b"re and after");
+}
+
+#[tokio::test]
 async fn an_open_stream_shows_no_end() {
     let (_stream, _connections, mut theirs) = unix();
     assert!(waits_for_bytes(&mut theirs).await);

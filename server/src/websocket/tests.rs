@@ -164,6 +164,51 @@ async fn a_first_frame_that_opens_nothing_closes_with_the_reason() {
 }
 
 #[tokio::test]
+async fn a_stranger_is_not_read_beyond_what_a_token_takes() {
+    let server = serve(Limits {
+        first_frame: Duration::from_secs(1),
+        ..Limits::default()
+    })
+    .await;
+    let mut socket = open(&server, PATH, &[]).await.unwrap();
+    // Either the kernel takes what nobody reads, or this breaks off once the time for a token is over.
+    let _ = socket.send(Message::text("x".repeat(super::MESSAGE))).await;
+    match tokio::time::timeout(PATIENCE, socket.next()).await.unwrap() {
+        Some(Ok(Message::Close(Some(frame)))) => {
+            assert_eq!(frame.reason, "unauthenticated", "not read, not judged")
+        }
+        Some(Ok(other)) => panic!("it was sent {other:?}"),
+        Some(Err(_)) | None => (),
+    }
+}
+
+#[tokio::test]
+async fn what_comes_right_behind_a_token_is_read_once_the_token_was() {
+    let routes = Routes::new().websocket::<Write, _, _, _>("/v1/echo", None, echo);
+    let server = TestServer::start_with(Limits::default(), routes).await;
+    let device = server.device(Role::Operator, false).await;
+    let mut socket = open(&server, "/v1/echo?greeting=x", &[]).await.unwrap();
+    socket.feed(Message::text(device.token.as_str())).await.unwrap();
+    for _ in 0..3 {
+        socket.feed(Message::text("y".repeat(100_000))).await.unwrap();
+    }
+    socket.flush().await.unwrap();
+    for _ in 0..3 {
+        assert_eq!(next(&mut socket).await, Message::text("100000"));
+    }
+}
+
+/// Says of each message how long it is.
+async fn echo(mut upgraded: Upgraded<Write, Greeting, Arc<Access>>) {
+    while let Some(Ok(Sent::Text(text))) = upgraded.socket.recv().await {
+        let _ = upgraded
+            .socket
+            .send(Sent::Text(text.len().to_string().into()))
+            .await;
+    }
+}
+
+#[tokio::test]
 async fn a_browser_that_sends_no_token_is_closed_in_time() {
     let server = serve(Limits {
         first_frame: Duration::from_millis(50),
