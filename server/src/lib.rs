@@ -95,6 +95,7 @@ pub use listen::Listener;
 pub use lockdown::{Doors, LockdownFile, OpenDoors};
 pub use peer::{
     EveryoneOutside, LocalAnswer, LocalOrigin, LocalPeer, LocalProcess, NoTailnet, Peer, RemotePeer, WhoIs,
+    WhoIsAnswer,
 };
 pub use router::{App, On, Permitted, RouteInfo, Routes};
 pub use routes::routes;

@@ -147,8 +147,20 @@ impl LocalProcess for EveryoneOutside {
 
 /// Says what a tailnet knows about a peer; the embedder provides it, and it is asked once, before the peer is heard.
 pub trait WhoIs: Send + Sync + 'static {
-    /// User and node behind the peer's address, where the listener is one of a tailnet.
-    fn who_is<'a>(&'a self, peer: &'a RemotePeer) -> BoxFuture<'a, Option<TailnetIdentity>>;
+    /// Who is behind the peer's address.
+    fn who_is<'a>(&'a self, peer: &'a RemotePeer) -> BoxFuture<'a, WhoIsAnswer>;
+}
+
+/// The answer of a [`WhoIs`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WhoIsAnswer {
+    /// The listener is none of a tailnet: nobody can say.
+    NotATailnet,
+    /// This user, on this node, who may come so far.
+    Known(TailnetIdentity),
+    /// It is one of a tailnet, and the question failed, or nobody is there, or somebody who may not come: the peer is closed
+    /// before anything is read of it.
+    Refused,
 }
 
 /// Of a daemon without a tailnet: nobody is known.
@@ -156,8 +168,8 @@ pub trait WhoIs: Send + Sync + 'static {
 pub struct NoTailnet;
 
 impl WhoIs for NoTailnet {
-    fn who_is<'a>(&'a self, _peer: &'a RemotePeer) -> BoxFuture<'a, Option<TailnetIdentity>> {
-        Box::pin(std::future::ready(None))
+    fn who_is<'a>(&'a self, _peer: &'a RemotePeer) -> BoxFuture<'a, WhoIsAnswer> {
+        Box::pin(std::future::ready(WhoIsAnswer::NotATailnet))
     }
 }
 

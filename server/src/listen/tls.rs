@@ -12,7 +12,7 @@ use super::serve;
 use crate::{
     connections::Connection,
     edge::Edge,
-    peer::{Peer, RemotePeer},
+    peer::{Peer, RemotePeer, WhoIsAnswer},
     stream::{Socket, Stream},
 };
 
@@ -46,8 +46,10 @@ async fn run(stream: Stream, acceptor: TlsAcceptor, edge: Arc<Edge>) {
         let Peer::Remote(remote) = connection.peer() else {
             return acceptor.accept(stream).await;
         };
-        if let Some(identity) = edge.access.who_is.who_is(remote).await {
-            connection.set_tailnet(identity);
+        match edge.access.who_is.who_is(remote).await {
+            WhoIsAnswer::NotATailnet => (),
+            WhoIsAnswer::Known(identity) => connection.set_tailnet(identity),
+            WhoIsAnswer::Refused => return Err(io::ErrorKind::PermissionDenied.into()),
         }
         acceptor.accept(stream).await
     };
@@ -72,7 +74,7 @@ async fn handshake(
     match shaken {
         Ok(Ok(tls)) => Some(tls),
         Ok(Err(error)) => {
-            tracing::debug!(peer = %connection.peer(), %error, "a TLS handshake failed");
+            tracing::debug!(peer = %connection.peer(), %error, "a stranger came no further than the handshake");
             None
         }
         Err(_) => {

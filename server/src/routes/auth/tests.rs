@@ -9,27 +9,27 @@ use ring::{
     signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair},
 };
 use serde_json::{Value, json};
+use tokio::{io::AsyncReadExt, net::TcpStream};
 
 use crate::{
     limits::Limits,
-    peer::{RemotePeer, WhoIs},
+    peer::{RemotePeer, WhoIs, WhoIsAnswer},
     router::Routes,
     testing::{Answer, Client, TestDevice, TestServer},
 };
 
 /// Says of every peer that it comes from the node of the moment.
-#[derive(Default)]
-struct Tailnet(Mutex<Option<TailnetIdentity>>);
+struct Tailnet(Mutex<WhoIsAnswer>);
 
 impl WhoIs for Tailnet {
-    fn who_is<'a>(&'a self, _peer: &'a RemotePeer) -> BoxFuture<'a, Option<TailnetIdentity>> {
+    fn who_is<'a>(&'a self, _peer: &'a RemotePeer) -> BoxFuture<'a, WhoIsAnswer> {
         Box::pin(std::future::ready(self.0.lock().unwrap().clone()))
     }
 }
 
 impl Tailnet {
     fn everybody_is_at(&self, name: &str) {
-        *self.0.lock().unwrap() = Some(node(name));
+        *self.0.lock().unwrap() = WhoIsAnswer::Known(node(name));
     }
 }
 
@@ -43,7 +43,7 @@ fn node(name: &str) -> TailnetIdentity {
 }
 
 async fn serve() -> (TestServer, Arc<Tailnet>) {
-    let tailnet = Arc::new(Tailnet::default());
+    let tailnet = Arc::new(Tailnet(Mutex::new(WhoIsAnswer::NotATailnet)));
     let who_is = Arc::clone(&tailnet) as Arc<dyn WhoIs>;
     let server = TestServer::start_knowing(Limits::default(), Routes::new(), who_is).await;
     (server, tailnet)
@@ -141,7 +141,7 @@ async fn an_access_token_of_a_bound_device_is_good_from_its_node_only() {
         whoami(&server, &access).await.problem(),
         (403, "wrong_node".to_owned())
     );
-    *tailnet.0.lock().unwrap() = None;
+    *tailnet.0.lock().unwrap() = WhoIsAnswer::NotATailnet;
     assert_eq!(
         whoami(&server, &access).await.problem(),
         (403, "unknown_node".to_owned())
@@ -242,6 +242,20 @@ async fn a_change_of_role_ends_access_tokens_and_the_next_proof_has_the_new_role
     );
     let operator = access().await;
     assert_eq!(whoami(&server, &operator).await.json()["role"], "operator");
+}
+
+#[tokio::test]
+async fn a_peer_of_whom_the_tailnet_does_not_say_who_it_is_is_closed_unheard() {
+    let (server, tailnet) = serve().await;
+    *tailnet.0.lock().unwrap() = WhoIsAnswer::Refused;
+    let mut stream = TcpStream::connect(server.tls).await.unwrap();
+    // It reads nothing, so it cannot wait for anything of ours either.
+    assert!(matches!(stream.read(&mut [0; 1]).await, Ok(0) | Err(_)));
+    tailnet.everybody_is_at("n1");
+    assert_eq!(
+        server.http1().await.get("/v1/health", None).await.status,
+        StatusCode::OK
+    );
 }
 
 #[tokio::test]
