@@ -44,6 +44,8 @@
 //! - A folder that only its user can enter, and a lock on it: one process at a time opens a [`Store`].
 //! - The bound [`Listener`]s: a Unix socket in that folder, which is the owner's door, and TLS as [`certs::server_config`] makes
 //!   it. A Unix socket that others can reach hands out the owner's rights.
+//! - The [`Doors`] by which remote listeners come back when a lock-down is lifted, as [`OneDoor`] does, and the [`LockdownFile`]
+//!   in that folder: while it is there, remote listeners are closed whoever bound them.
 //! - A [`LocalOrigin`], if programs run on behalf of your resources: it tells them from the owner. [`Deps::new`] takes
 //!   every program of this user for the owner. Likewise a [`WhoIs`], where a listener is one of a tailnet.
 //! - A Tokio runtime, and the [`Stop`] that ends it all.
@@ -92,7 +94,7 @@ pub use access::{Access, Deps, ServerConfig};
 pub use connections::{Connection, Connections};
 pub use error::Failure;
 pub use listen::Listener;
-pub use lockdown::{Doors, LockdownFile, OpenDoors};
+pub use lockdown::{Doors, LockdownFile, OneDoor, OpenDoors};
 pub use peer::{
     EveryoneOutside, LocalAnswer, LocalOrigin, LocalPeer, LocalProcess, NoTailnet, Peer, RemotePeer, WhoIs,
     WhoIsAnswer,

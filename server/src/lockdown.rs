@@ -2,6 +2,7 @@
 
 use std::{
     io,
+    net::SocketAddr,
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
@@ -13,7 +14,10 @@ use std::{
 use certs::files::{self, FileError};
 use futures_util::future::BoxFuture;
 use pairing::{Principal, Standing};
-use tokio::sync::{mpsc, oneshot};
+use tokio::{
+    net::TcpListener,
+    sync::{mpsc, oneshot},
+};
 
 use crate::{
     access::Access,
@@ -40,6 +44,34 @@ pub struct OpenDoors {
     pub listeners: Vec<Listener>,
     /// Host and port that an offer's link begins with, from now on.
     pub link_authority: Option<String>,
+}
+
+/// One TLS listener at one address, which is bound again as it was.
+#[derive(Clone, Debug)]
+pub struct OneDoor {
+    address: SocketAddr,
+    config: Arc<rustls::ServerConfig>,
+}
+
+impl OneDoor {
+    /// The address of a listener that is bound already, and what it speaks, as made by [`certs::server_config`].
+    pub fn new(address: SocketAddr, config: &Arc<rustls::ServerConfig>) -> Self {
+        let config = Arc::clone(config);
+        Self { address, config }
+    }
+}
+
+impl Doors for OneDoor {
+    fn open(&self) -> BoxFuture<'_, io::Result<OpenDoors>> {
+        Box::pin(async {
+            let listener = TcpListener::bind(self.address).await?;
+            let config = Arc::clone(&self.config);
+            Ok(OpenDoors {
+                listeners: vec![Listener::Tls { listener, config }],
+                link_authority: Some(self.address.to_string()),
+            })
+        })
+    }
 }
 
 /// The file that says it: present or unreadable means locked.

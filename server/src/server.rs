@@ -73,7 +73,11 @@ impl Server {
         loops.spawn(expiry::run(Arc::clone(&self.access), stop.clone()));
         loops.spawn(upkeep::run(Arc::clone(&self.access), stop.clone()));
         let edge = Arc::new(self.edge());
-        let (remote, local): (Vec<_>, Vec<_>) = listeners.into_iter().partition(Listener::is_remote);
+        let (mut remote, local): (Vec<_>, Vec<_>) = listeners.into_iter().partition(Listener::is_remote);
+        if edge.access.is_locked_down() {
+            // Bound all the same, they are closed: the doors bind them again when that is lifted.
+            remote.clear();
+        }
         for listener in local {
             loops.spawn(listener.run(Arc::clone(&edge), stop.clone()));
         }

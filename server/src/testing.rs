@@ -29,7 +29,7 @@ use crate::{
     clock,
     limits::Limits,
     listen::Listener,
-    lockdown::{Doors, LockdownFile, OpenDoors},
+    lockdown::{Doors, LockdownFile, OneDoor, OpenDoors},
     peer::{EveryoneOutside, NoTailnet, WhoIs},
     random,
     router::Routes,
@@ -47,27 +47,6 @@ pub(crate) struct TestServer {
     pub(crate) task: Option<JoinHandle<Result<(), Crashed>>>,
     pub(crate) pin: SpkiPin,
     pub(crate) directory: TempDir,
-}
-
-/// Binds the address again that the server began with.
-struct SameDoors {
-    address: SocketAddr,
-    config: Arc<rustls::ServerConfig>,
-}
-
-impl Doors for SameDoors {
-    fn open(&self) -> BoxFuture<'_, io::Result<OpenDoors>> {
-        Box::pin(async {
-            let listener = Listener::Tls {
-                listener: TcpListener::bind(self.address).await?,
-                config: Arc::clone(&self.config),
-            };
-            Ok(OpenDoors {
-                listeners: vec![listener],
-                link_authority: Some(self.address.to_string()),
-            })
-        })
-    }
 }
 
 /// No remote way in at all.
@@ -117,10 +96,7 @@ impl TestServer {
             local_origin: Arc::new(EveryoneOutside),
             touched,
             who_is,
-            doors: Arc::new(SameDoors {
-                address: tls,
-                config: Arc::clone(&config),
-            }),
+            doors: Arc::new(OneDoor::new(tls, &config)),
             lockdown: LockdownFile::new(directory.path()),
         };
         let access = Access::new(server_config(limits), deps);

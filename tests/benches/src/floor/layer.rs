@@ -1,6 +1,6 @@
 //! One small route three times: bare, behind the access layer, and behind it for devices alone. The same TLS for all.
 
-use std::{os::unix::fs::PermissionsExt, path::Path};
+use std::{os::unix::fs::PermissionsExt, path::Path, sync::Arc};
 
 use anyhow::Result;
 use axum::{Router, routing::get};
@@ -9,7 +9,10 @@ use http::Method;
 use hyper::server::conn::http1;
 use hyper_util::{rt::TokioIo, service::TowerToHyperService};
 use pairing::View;
-use server::{Access, Deps, Listener, Permitted, Routes, Server, ServerConfig, Stop, Store, clock};
+use server::{
+    Access, Deps, Listener, LockdownFile, OneDoor, Permitted, Routes, Server, ServerConfig, Stop, Store,
+    clock,
+};
 use tokio::net::{TcpListener, UnixListener};
 use tokio_rustls::TlsAcceptor;
 
@@ -33,12 +36,16 @@ pub(super) async fn serve(folder: &Path) -> Result<()> {
         tls: Some((listener.local_addr()?, identity.pin().to_string())),
         bare: Some(bare.local_addr()?),
     };
+    let door = OneDoor::new(listener.local_addr()?, &config);
     tokio::spawn(serve_bare(bare, TlsAcceptor::from(config.clone())));
     let routes = Routes::new()
         .public(Method::GET, "/v1/small", small)
         .route::<View, _, _>(Method::GET, "/v1/guarded", None, async |_: Permitted<View>| SMALL);
     let about = ServerConfig::new("thing", env!("CARGO_PKG_VERSION"));
-    let access = Access::new(about, Deps::new(opened, identity.pin()));
+    let access = Access::new(
+        about,
+        Deps::new(opened, identity.pin(), Arc::new(door), LockdownFile::new(folder)),
+    );
     let server = Server::new(access).routes(routes, &());
     println!("{}", serde_json::to_string(&ready)?);
     Ok(server
