@@ -5,10 +5,11 @@ mod incoming;
 mod input_tally;
 mod outgoing;
 mod paste;
+mod rights;
 
 use axum::extract::ws::WebSocket;
 use futures_util::StreamExt;
-use pairing::{ResourceId, View, Write};
+use pairing::{Principal, ResourceId, View, Write};
 use protocol::attach::{Hello, Mode};
 use serde::Deserialize;
 use server::{
@@ -24,7 +25,7 @@ use self::{
     client::ClientId,
     incoming::Incoming,
     input_tally::InputTally,
-    outgoing::{Applied, News, Outgoing},
+    outgoing::{Applied, News, Outgoing, Sight},
 };
 use crate::{
     actor,
@@ -95,7 +96,7 @@ pub(crate) async fn attach(upgraded: Upgraded<View, AttachQuery, App>) {
         is_browser,
     };
     match wish.begin().await {
-        Ok(attached) => attached.follow(socket, &connection).await,
+        Ok(attached) => attached.follow(socket, &wish).await,
         Err(end) => websocket::close(&mut socket, end.code, end.reason).await,
     }
 }
@@ -127,9 +128,8 @@ impl Wish<'_> {
         };
         let row = self.row(resource, typist.is_some());
         self.append(row).await.map_err(|_| UNWRITTEN)?;
-        let attachment = handle
-            .attach(self.permit, mode_of(self.query.mode), self.start())
-            .map_err(end_of)?;
+        let (mode, start, blank) = self.way(&handle);
+        let attachment = handle.attach(self.permit, mode, start).map_err(end_of)?;
         let writes = typist.is_some().then(|| actor::in_words(principal, self.app));
         let presence = handle.enter(self.permit, writes).map_err(end_of)?;
         let session = handle.show(self.permit).map_err(end_of)?;
@@ -155,6 +155,7 @@ impl Wish<'_> {
         Ok(Attached {
             handle,
             attachment,
+            sight: self.sight(blank),
             hello,
             typist,
             tally,
@@ -216,6 +217,28 @@ impl Wish<'_> {
         })
     }
 
+    /// In which way and from where to follow, and whether that begins with a blank screen. Who may see the output from an
+    /// offset on alone gets every byte from there: a snapshot would show what was drawn before.
+    fn way(&self, handle: &Handle) -> (terminal::Mode, Start, bool) {
+        let Some(since) = handle.since(self.permit) else {
+            return (mode_of(self.query.mode), self.start(), false);
+        };
+        let known = match self.start() {
+            Start::Offset(offset) if offset >= since => Some(offset),
+            Start::Offset(_) | Start::Screen => None,
+        };
+        let start = Start::Offset(known.unwrap_or(since));
+        let blank = known.is_none() && self.query.mode != Mode::Lossless;
+        (terminal::Mode::Lossless, start, blank)
+    }
+
+    fn sight(&self, blank: bool) -> Sight {
+        match self.permit.principal() {
+            Principal::Guest(_) => Sight::Guest { blank },
+            _ => Sight::Whole,
+        }
+    }
+
     fn start(&self) -> Start {
         match self.query.from {
             From::Screen => Start::Screen,
@@ -236,6 +259,7 @@ struct Typist {
 struct Attached {
     handle: Handle,
     attachment: Attachment,
+    sight: Sight,
     hello: Hello,
     typist: Option<Typist>,
     tally: InputTally,
@@ -243,10 +267,12 @@ struct Attached {
 }
 
 impl Attached {
-    async fn follow(self, socket: WebSocket, connection: &Connection) {
+    async fn follow(self, socket: WebSocket, wish: &Wish<'_>) {
+        let connection = wish.connection;
         let Self {
             handle,
             attachment,
+            sight,
             hello,
             typist,
             tally,
@@ -268,6 +294,7 @@ impl Attached {
             let outgoing = Outgoing {
                 sink: &mut sink,
                 attachment,
+                sight,
                 typist: typist.as_ref(),
                 presence: &presence,
             };
@@ -285,6 +312,7 @@ impl Attached {
                 end = incoming.run() => end,
                 end = outgoing.run(hello, news) => end,
                 end = watch_rows(&tally, typist.as_ref(), &presence, &may_type) => end,
+                end = rights::watch(wish, typist.as_ref(), &presence, &may_type) => end,
             }
         };
         if let Some(typist) = &typist {
@@ -314,12 +342,7 @@ async fn watch_rows(
 ) -> End {
     tally.keep_written().await;
     tracing::warn!("a writer became a viewer: its input cannot be written to the audit trail");
-    may_type.send_replace(false);
-    if let Some(typist) = typist {
-        typist.writer.discard();
-        typist.claimant.retire();
-    }
-    presence.only_looks();
+    rights::make_viewer(typist, presence, may_type);
     std::future::pending().await
 }
 
@@ -366,10 +389,21 @@ const UNWRITTEN: End = End {
     code: close::NOT_PERMITTED,
     reason: "the audit trail cannot be written",
 };
+const CHANGED: End = End {
+    code: GOING_AWAY,
+    reason: "what this device may do has changed",
+};
+const MAY_NOT_LOOK: End = End {
+    code: close::NOT_PERMITTED,
+    reason: "this principal may not look any more",
+};
 const MALFORMED: End = End {
     code: 1002,
     reason: "a message is not of the attach protocol",
 };
+
+/// RFC 6455 section 7.4.1: to be attached anew.
+const GOING_AWAY: u16 = 1001;
 
 #[cfg(test)]
 mod tests {

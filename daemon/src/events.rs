@@ -6,7 +6,11 @@ use std::{
 };
 
 use protocol::events::Event;
-use tokio::sync::watch;
+use server::Newcomer;
+use tokio::sync::{
+    broadcast::{self, error::RecvError},
+    watch,
+};
 
 /// The events of this run of the daemon.
 #[derive(Clone, Debug)]
@@ -89,10 +93,25 @@ impl Events {
     }
 }
 
+/// Tells of each device that is paired, until the daemon ends.
+pub(crate) async fn tell_of_newcomers(mut newcomers: broadcast::Receiver<Newcomer>, events: Events) {
+    loop {
+        match newcomers.recv().await {
+            Ok(Newcomer { id, label, role }) => events.publish(Event::DevicePaired {
+                device_id: id,
+                label,
+                role,
+            }),
+            Err(RecvError::Lagged(_)) => {}
+            Err(RecvError::Closed) => return,
+        }
+    }
+}
+
 /// The session whose whole state the event tells.
 fn session_of(event: &Event) -> Option<&str> {
     match event {
-        Event::Gap => None,
+        Event::Gap | Event::DevicePaired { .. } => None,
         Event::Session { session } => Some(&session.id),
         Event::SessionRemoved { id } => Some(id),
     }

@@ -23,6 +23,7 @@ mod record;
 mod recording;
 mod remove;
 mod saved;
+mod sight;
 mod typed;
 mod wait;
 
@@ -49,6 +50,7 @@ pub(crate) use presence::{People, Presence};
 use record::Record;
 pub(crate) use record::{wire_exit, wire_size};
 pub(crate) use saved::touched_on_disk;
+pub(crate) use sight::shown_to;
 
 use crate::{events::Events, keeper::KeeperLink};
 
@@ -139,8 +141,15 @@ impl Sessions {
             .iter()
             .filter(|record| permit.covers(&record.resource))
             .filter(|record| deleted || !record.is_deleted())
-            .map(|record| record.show())
+            .map(|record| shown_to(permit, record.show()))
             .collect()
+    }
+
+    /// Where the output of a session ends now, for guests who may look from here on; none where there is no such session.
+    pub(crate) fn stands_at(&self, resource: &ResourceId) -> Option<u64> {
+        let handle = self.find(resource.as_str()).ok()?;
+        let is_there = !handle.record.is_deleted();
+        is_there.then(|| handle.record.show().end)
     }
 
     /// The session of an id.

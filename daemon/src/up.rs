@@ -21,7 +21,7 @@ use crate::{
     app::{App, Run},
     config::Config,
     doors::RemoteDoors,
-    events::Events,
+    events::{Events, tell_of_newcomers},
     keeper::KeeperLink,
     lock::Lock,
     log,
@@ -129,18 +129,20 @@ async fn run(
     );
     sessions.take_over(held);
     let mourning = tokio::spawn(mourn(keeper.clone(), sessions.clone()));
-    let touched = sessions.clone();
+    let (touched, standing) = (sessions.clone(), sessions.clone());
     let deps = Deps {
         opened,
         pin,
         local_origin: Arc::new(Origins::new(keeper, sessions.clone())),
         touched: Arc::new(move |device| touched.touched_by(device)),
+        stands_at: Arc::new(move |resource| standing.stands_at(resource)),
         who_is: Arc::new(NoTailnet),
         doors: doors.clone(),
         lockdown,
     };
     let access = Access::new(server_config(config, open.link_authority), deps);
     sessions.serve(&access);
+    let telling = tokio::spawn(tell_of_newcomers(access.newcomers(), events.clone()));
     let stop = Stop::new();
     let run = Arc::new(Run {
         paths,
@@ -171,6 +173,7 @@ async fn run(
     let served = server.serve(listeners, stop.clone()).await;
     stop.request(Shutdown::Soft);
     ending.abort();
+    telling.abort();
     mourning.abort();
     app.sessions.flush_typed().await;
     std::fs::remove_file(app.run.paths.socket()).ok();

@@ -14,6 +14,7 @@ pub(crate) fn router() -> Router {
     Router::new()
         .route("/", get(shell))
         .route("/pair", get(shell))
+        .route("/guest", get(shell))
         .route("/s/{id}", get(shell))
         .route("/{*path}", get(file))
 }

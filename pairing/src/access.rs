@@ -8,7 +8,7 @@ use crate::limits::{ACCESS_PER_DEVICE, ACCESS_TTL};
 use crate::proofs::{Place, Proof};
 use crate::token_key::TokenKey;
 use crate::{
-    AccessId, AccessToken, AuthError, Authenticated, DeviceId, Devices, Generation, TailnetIdentity,
+    AccessId, AccessToken, AuthError, Authenticated, Generation, Holders, KeyHolder, TailnetIdentity,
     TokenHash, UnixMillis,
 };
 
@@ -17,13 +17,13 @@ use crate::{
 pub(crate) struct AccessTokens {
     live: BTreeMap<AccessId, Entry>,
     /// In the order in which they were made, which is that in which they end.
-    of_device: BTreeMap<DeviceId, VecDeque<AccessId>>,
+    of_holder: BTreeMap<KeyHolder, VecDeque<AccessId>>,
 }
 
 struct Entry {
     hash: TokenHash,
-    device: DeviceId,
-    /// As it was when the key was proven: the end of the device or another role ends the token with it.
+    holder: KeyHolder,
+    /// As it was when the key was proven: the end of the holder or another role ends the token with it.
     authenticated: Authenticated,
     generation: Generation,
     /// Of a device that is bound to a node: what the tailnet said of the peer that proved the key.
@@ -58,7 +58,7 @@ impl AccessTokens {
         rng: &mut impl CryptoRng,
     ) -> AccessToken {
         let token = AccessToken::generate(AccessId::generate(rng), rng);
-        let own = self.of_device.entry(proof.device).or_default();
+        let own = self.of_holder.entry(proof.holder).or_default();
         while own.len() >= ACCESS_PER_DEVICE
             || own
                 .front()
@@ -73,7 +73,7 @@ impl AccessTokens {
             token.id(),
             Entry {
                 hash: token.hash(key),
-                device: proof.device,
+                holder: proof.holder,
                 authenticated: proof.authenticated,
                 generation: proof.challenge.generation,
                 node: proof.node,
@@ -88,10 +88,10 @@ impl AccessTokens {
         &self,
         token: &AccessToken,
         key: &TokenKey,
-        devices: &Devices,
+        holders: &dyn Holders,
         place: &Place<'_>,
         (now, wall): (UnixMillis, UnixMillis),
-    ) -> Result<(DeviceId, Result<Authenticated, AuthError>), AuthError> {
+    ) -> Result<(KeyHolder, Result<Authenticated, AuthError>), AuthError> {
         let shown = token.hash(key);
         // Compared even where there is nothing to compare with, so that both answers take one comparison.
         let nothing = TokenHash::from_bytes([0; 32]);
@@ -100,7 +100,7 @@ impl AccessTokens {
         let entry = entry
             .filter(|entry| known && !entry.is_over(now))
             .ok_or(AuthError::AccessEnded)?;
-        let admitted = devices.admit(entry.device, place.tailnet, wall);
+        let admitted = holders.admit(entry.holder, place.tailnet, wall);
         let good = admitted.and_then(|()| {
             if entry.is_good_at(place) && entry.authenticated.is_current() {
                 Ok(entry.authenticated.clone())
@@ -108,14 +108,14 @@ impl AccessTokens {
                 Err(AuthError::AccessEnded)
             }
         });
-        Ok((entry.device, good))
+        Ok((entry.holder, good))
     }
 
     /// Forgets those that have ended.
     pub(crate) fn sweep(&mut self, now: UnixMillis) {
         self.live.retain(|_, entry| !entry.is_over(now));
         let live = &self.live;
-        self.of_device.retain(|_, own| {
+        self.of_holder.retain(|_, own| {
             own.retain(|id| live.contains_key(id));
             !own.is_empty()
         });

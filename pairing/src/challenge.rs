@@ -12,7 +12,7 @@ use subtle::ConstantTimeEq;
 use crate::error::ChallengeError;
 use crate::limits::SPENT_PER_DEVICE;
 use crate::token_key::TokenKey;
-use crate::{DeviceId, UnixMillis};
+use crate::{KeyHolder, UnixMillis};
 
 /// Which run of a listener: another one has another number, so that nothing made on one is good on another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -95,17 +95,17 @@ impl OpenChallenge {
     }
 }
 
-/// The used challenges, by device, each until it would have ended. Only who proved a key gets one in, so strangers cost nothing.
+/// The used challenges, by who used them, each until it would have ended. Only who proved a key gets one in, so strangers cost nothing.
 #[derive(Default)]
 pub(crate) struct Spent {
-    of_device: BTreeMap<DeviceId, BTreeMap<Nonce, UnixMillis>>,
+    of_holder: BTreeMap<KeyHolder, BTreeMap<Nonce, UnixMillis>>,
 }
 
 impl Spent {
-    /// Whether a device can use a challenge up: it may have been used, or be over, since it was read.
+    /// Whether a holder can use a challenge up: it may have been used, or be over, since it was read.
     pub(crate) fn check(
         &mut self,
-        device: DeviceId,
+        holder: KeyHolder,
         challenge: &OpenChallenge,
         now: UnixMillis,
     ) -> Result<(), ChallengeError> {
@@ -114,11 +114,11 @@ impl Spent {
             return Err(ChallengeError::Expired);
         }
         let nonce = challenge.nonce;
-        // Another device may have proven it as well: a challenge is used by whomever used it.
-        if self.of_device.values().any(|nonces| nonces.contains_key(&nonce)) {
+        // Another holder may have proven it as well: a challenge is used by whomever used it.
+        if self.of_holder.values().any(|nonces| nonces.contains_key(&nonce)) {
             return Err(ChallengeError::Used);
         }
-        let Some(own) = self.of_device.get_mut(&device) else {
+        let Some(own) = self.of_holder.get_mut(&holder) else {
             return Ok(());
         };
         if own.len() >= SPENT_PER_DEVICE {
@@ -132,14 +132,14 @@ impl Spent {
     }
 
     /// Uses up a challenge that was checked.
-    pub(crate) fn spend(&mut self, device: DeviceId, challenge: &OpenChallenge) {
-        let own = self.of_device.entry(device).or_default();
+    pub(crate) fn spend(&mut self, holder: KeyHolder, challenge: &OpenChallenge) {
+        let own = self.of_holder.entry(holder).or_default();
         own.insert(challenge.nonce, challenge.ends);
     }
 
     /// Forgets those that have ended.
     pub(crate) fn sweep(&mut self, now: UnixMillis) {
-        self.of_device.retain(|_, nonces| {
+        self.of_holder.retain(|_, nonces| {
             nonces.retain(|_, ends| *ends > now);
             !nonces.is_empty()
         });
@@ -147,7 +147,7 @@ impl Spent {
 
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
-        self.of_device.values().map(BTreeMap::len).sum()
+        self.of_holder.values().map(BTreeMap::len).sum()
     }
 }
 

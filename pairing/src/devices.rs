@@ -1,5 +1,6 @@
 //! The devices that exist, in memory.
 
+mod change;
 mod holder;
 
 use alloc::collections::BTreeMap;
@@ -8,6 +9,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
+pub use self::change::{Changed, DeviceChange};
 use self::holder::admits;
 pub use self::holder::{ProofCheck, ShownProof, TokenHolder};
 use crate::standing::Standing;
@@ -105,7 +107,7 @@ impl Devices {
                 return Err(AuthError::Unknown);
             }
             let authenticated = self.alive(entry, now)?;
-            return Ok(TokenHolder::new(&entry.device, authenticated));
+            return Ok(TokenHolder::of_device(&entry.device, authenticated));
         }
         // Compared even where there is nothing to compare with, so that both answers take one comparison.
         let nothing = TokenHash::from_bytes([0; 32]);

@@ -2,10 +2,12 @@
 
 mod access;
 mod devices;
+mod guests;
 mod pairing;
 
 pub use access::{ChallengeError, ProofError};
-pub use devices::{AuthError, PrefixError, RevokeError, UnknownDevice};
+pub use devices::{AuthError, ChangeError, PrefixError, RevokeError, UnknownDevice};
+pub use guests::{EndGuestError, InviteError, JoinError};
 pub use pairing::{
     ApproveError, CommitError, ExchangeError, FindError, OfferError, PollError, RejectError, RequestError,
     RevealError,

@@ -20,6 +20,8 @@ mod device;
 mod devices;
 mod error;
 mod family;
+mod guests;
+mod holder;
 mod id;
 mod key;
 mod label;
@@ -51,31 +53,37 @@ pub use authority::{
 pub use challenge::{Challenge, Generation, OpenChallenge};
 pub use code::{CodeInput, MalformedCode, PairingCode};
 pub use device::{ByHand, Device, EndCause, LivesTooLong, Tombstone};
-pub use devices::{Devices, ProofCheck, Revoked, ShownProof, TokenHolder};
+pub use devices::{Changed, DeviceChange, Devices, ProofCheck, Revoked, ShownProof, TokenHolder};
 pub use error::{
-    ApproveError, AuthError, ChallengeError, CommitError, ExchangeError, Fault, FindError, OfferError,
-    PollError, PrefixError, ProofError, RejectError, RequestError, RevealError, RevokeError, UnknownDevice,
+    ApproveError, AuthError, ChallengeError, ChangeError, CommitError, EndGuestError, ExchangeError, Fault,
+    FindError, InviteError, JoinError, OfferError, PollError, PrefixError, ProofError, RejectError,
+    RequestError, RevealError, RevokeError, UnknownDevice,
 };
 pub use family::Family;
+pub use guests::{
+    EndedGuest, GuestEnd, GuestPhase, GuestProof, GuestView, Guests, Invitation, Invited, Joined, LinkHolder,
+    Refusal, Sight,
+};
+pub use holder::{Holders, KeyHolder};
 pub use id::{AccessId, DeviceId, GuestId, MalformedId, OfferId, RequestId, ResourceId};
 pub use key::{Commitment, MalformedKey, Nonce, PublicKey, VerifySignature};
 pub use label::{Label, MalformedLabel, is_invisible};
-pub use limits::{ACCESS_TTL, BY_HAND, PairingLimits};
+pub use limits::{ACCESS_TTL, BY_HAND, GUEST, PairingLimits};
 pub use marker::{Manage, View, Write};
 pub use offer::OfferTerms;
 pub use permit::{Authenticated, Denied, Permit, PermitScope};
 pub use principal::Principal;
-pub use proof::{ExchangeNonce, pair_text, proof_text};
+pub use proof::{ExchangeNonce, guest_text, pair_text, proof_text};
 pub use proofs::{Claimed, Granted, Place, Proof, Proofs};
 pub use request::{ApproveTerms, Grant, RejectCause, RequestPhase};
 pub use role::{Role, UnknownRole};
 pub use scope::Scope;
-pub use secret::OfferSecret;
+pub use secret::{InviteSecret, OfferSecret};
 pub use standing::{Epoch, Hold, Standing};
 pub use tailnet::TailnetIdentity;
 pub use time::{Clocks, UnixMillis};
 pub use token::{
-    AccessToken, DeviceToken, MalformedToken, RequestSecret, Token, TokenHash, TokenId, TokenKind,
+    AccessToken, DeviceToken, GuestToken, MalformedToken, RequestSecret, Token, TokenHash, TokenId, TokenKind,
 };
 pub use token_key::{TokenKey, TokenKeyId};
 pub use view::{OfferPhase, OfferView, PollAnswer, PollKind, PollStatus, RequestView};

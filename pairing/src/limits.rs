@@ -72,5 +72,14 @@ pub(crate) const ACCESS_PER_DEVICE: usize = 256;
 /// Most used challenges of one device that are remembered: about 200 KiB. Beyond, that device alone waits.
 pub(crate) const SPENT_PER_DEVICE: usize = 4_096;
 
+/// Most invitations and guests at a time. Only the owner makes them; this bounds a loop in a script.
+pub(crate) const MAX_GUESTS: usize = 256;
+
+/// Most ended guests that are remembered, so that they can be told why and the owner can see them: about 64 KiB.
+pub(crate) const MAX_ENDED_GUESTS: usize = 128;
+
+/// The longest time for which somebody is a guest; for longer, a device is paired.
+pub const GUEST: Duration = Duration::from_secs(7 * 24 * 3600);
+
 /// The longest life of a device that is added by hand: its token is a plain bearer.
 pub const BY_HAND: Duration = Duration::from_secs(90 * 24 * 3600);

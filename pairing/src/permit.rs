@@ -8,7 +8,7 @@ use crate::error::Fault;
 use crate::family::{Family, reaches};
 use crate::marker::sealed::Sealed;
 use crate::standing::{Epoch, Hold, Standing};
-use crate::{Principal, ResourceId, Scope};
+use crate::{GuestId, Principal, ResourceId, Scope, Sight};
 
 /// Somebody who was authenticated, with the means to see that this still holds.
 #[derive(Clone, Debug)]
@@ -18,6 +18,8 @@ pub struct Authenticated {
     epoch: Epoch,
     /// By what the children of a principal inside of a resource are known.
     family: Option<Arc<dyn Family>>,
+    /// What a guest may look at.
+    sights: Option<Arc<[Sight]>>,
     withheld: &'static [Scope],
 }
 
@@ -54,6 +56,7 @@ impl Authenticated {
             standing,
             epoch,
             family: None,
+            sights: None,
             withheld: &[],
         }
     }
@@ -64,6 +67,14 @@ impl Authenticated {
         Self {
             family: Some(family),
             ..Self::new(Principal::Session(resource), standing)
+        }
+    }
+
+    /// A guest whom the caller has just authenticated.
+    pub(crate) fn guest(id: GuestId, standing: Arc<Standing>, sights: Arc<[Sight]>) -> Self {
+        Self {
+            sights: Some(sights),
+            ..Self::new(Principal::Guest(id), standing)
         }
     }
 
@@ -114,12 +125,18 @@ impl Authenticated {
         Ok(())
     }
 
+    fn sight(&self, resource: &ResourceId) -> Option<&Sight> {
+        let sights = self.sights.as_deref().unwrap_or_default();
+        sights.iter().find(|sight| sight.resource == *resource)
+    }
+
     /// Whether the principal's scope extends to the resource.
     fn reaches(&self, scope: Scope, resource: &ResourceId) -> bool {
         match &self.principal {
             Principal::Owner | Principal::Device { .. } => true,
             Principal::Session(own) => reaches(self.family.as_deref(), own, scope, resource),
-            Principal::Guest(_) | Principal::Nobody => false,
+            Principal::Guest(_) => scope == Scope::View && self.sight(resource).is_some(),
+            Principal::Nobody => false,
         }
     }
 
@@ -193,6 +210,12 @@ impl<S: PermitScope> Permit<S> {
     pub fn covers(&self, resource: &ResourceId) -> bool {
         self.resource.as_ref().is_none_or(|own| own == resource)
             && self.authenticated.reaches(S::SCOPE, resource)
+    }
+
+    /// From which mark of the embedder's on the resource may be looked at; none where all of it may.
+    #[must_use]
+    pub fn since(&self, resource: &ResourceId) -> Option<u64> {
+        self.authenticated.sight(resource).and_then(|sight| sight.since)
     }
 
     /// Whether neither a revocation nor a change of role came since it was given. For looking; before writing take a

@@ -27,14 +27,14 @@ pub enum Principal {
 impl Principal {
     /// Whether the table of principals and scopes says yes. What it does not name is denied.
     ///
-    /// A program inside a resource has its scopes on that and its children only: on which, its permits say. Guests hold scopes
-    /// on named resources only; none are named here yet, so they are denied [`Scope::View`].
+    /// A program inside a resource has its scopes on that and its children only, and a guest on named resources only: on which,
+    /// their permits say.
     #[must_use]
     pub fn allows(&self, scope: Scope) -> bool {
         match self {
             Self::Owner => scope != Scope::OwnRecord,
             Self::Device { role, can_revoke, .. } => device_allows(*role, *can_revoke, scope),
-            Self::Guest(_) => matches!(scope, Scope::Public | Scope::Any | Scope::OwnRecord),
+            Self::Guest(_) => matches!(scope, Scope::Public | Scope::Any | Scope::View | Scope::OwnRecord),
             Self::Session(_) => matches!(scope, Scope::Public | Scope::Any) || scope.is_about_resource(),
             Self::Nobody => scope == Scope::Public,
         }
@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(row(&device(Role::Metrics, false)), "y------------y--");
         assert_eq!(
             row(&Principal::Guest(GuestId::from_bytes([1; 8]))),
-            "yy----y---------"
+            "yyy---y---------"
         );
         assert_eq!(row(&session), "yyyyyy----------");
         assert_eq!(row(&Principal::Nobody), "y---------------");

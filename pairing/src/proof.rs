@@ -7,7 +7,7 @@ use core::fmt;
 use base64ct::{Base64UrlUnpadded, Encoding};
 use rand_core::CryptoRng;
 
-use crate::{Audience, DeviceId, RequestId};
+use crate::{Audience, GuestId, KeyHolder, RequestId};
 
 /// What a device must sign to exchange its request: made at the approval, base64url of 32 random bytes on the wire.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -39,10 +39,16 @@ pub fn pair_text(request_id: RequestId, exchange_nonce: &str, audience: &Audienc
     format!("transom-pair-v1\n{request_id}\n{exchange_nonce}\n{audience}")
 }
 
-/// What is signed to prove possession of a device's key: four lines joined by `\n`.
+/// What is signed to prove possession of a device's or guest's key: four lines joined by `\n`.
 #[must_use]
-pub fn proof_text(challenge: &str, audience: &Audience, device_id: DeviceId) -> String {
-    format!("transom-proof-v1\n{challenge}\n{audience}\n{device_id}")
+pub fn proof_text(challenge: &str, audience: &Audience, holder: impl Into<KeyHolder>) -> String {
+    format!("transom-proof-v1\n{challenge}\n{audience}\n{}", holder.into())
+}
+
+/// What is signed to exchange an invitation for a guest's token: four lines joined by `\n`.
+#[must_use]
+pub fn guest_text(challenge: &str, audience: &Audience, guest: GuestId) -> String {
+    format!("transom-guest-v1\n{challenge}\n{audience}\n{guest}")
 }
 
 #[cfg(test)]

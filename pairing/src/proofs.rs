@@ -11,7 +11,7 @@ use crate::limits::{ACCESS_TTL, CHALLENGE_TTL, RENEWAL_TTL};
 use crate::time::Latest;
 use crate::token_key::TokenKey;
 use crate::{
-    AccessToken, AuthError, Authenticated, ChallengeError, Clocks, DeviceId, Devices, TailnetIdentity,
+    AccessToken, AuthError, Authenticated, ChallengeError, Clocks, Holders, KeyHolder, TailnetIdentity,
     UnixMillis,
 };
 
@@ -36,10 +36,10 @@ pub struct Place<'a> {
     pub tailnet: Option<&'a TailnetIdentity>,
 }
 
-/// A checked proof that somebody has both the token and the key of a device.
+/// A checked proof that somebody has both the token and the key of a device or guest.
 #[derive(Debug)]
 pub struct Proof {
-    pub(crate) device: DeviceId,
+    pub(crate) holder: KeyHolder,
     pub(crate) authenticated: Authenticated,
     pub(crate) node: Option<TailnetIdentity>,
     pub(crate) challenge: OpenChallenge,
@@ -73,7 +73,7 @@ impl Claimed<'_> {
     /// Uses the proof's challenge up, and makes an access token. Others of the same device live on.
     pub fn grant(self, rng: &mut impl CryptoRng) -> Granted {
         let Self { proofs, proof, now } = self;
-        proofs.spent.spend(proof.device, &proof.challenge);
+        proofs.spent.spend(proof.holder, &proof.challenge);
         let generation = proof.challenge.generation;
         Granted {
             token: proofs.tokens.grant(proof, &proofs.boot_key, now, rng),
@@ -128,7 +128,7 @@ impl Proofs {
     pub fn claim(&mut self, proof: Proof, now: Clocks) -> Result<Claimed<'_>, ChallengeError> {
         let now = self.clock.at(now);
         self.sweep(now);
-        self.spent.check(proof.device, &proof.challenge, now)?;
+        self.spent.check(proof.holder, &proof.challenge, now)?;
         Ok(Claimed {
             proofs: self,
             proof,
@@ -144,16 +144,16 @@ impl Proofs {
     pub fn authenticate(
         &mut self,
         token: &AccessToken,
-        devices: &Devices,
+        holders: &dyn Holders,
         place: &Place<'_>,
         now: Clocks,
-    ) -> Result<(DeviceId, Result<Authenticated, AuthError>), AuthError> {
+    ) -> Result<(KeyHolder, Result<Authenticated, AuthError>), AuthError> {
         let moments = (self.clock.at(now), now.wall);
         self.tokens
-            .authenticate(token, &self.boot_key, devices, place, moments)
+            .authenticate(token, &self.boot_key, holders, place, moments)
     }
 
-    /// Now and then forgets what has ended, of devices too that do not come again.
+    /// Now and then forgets what has ended, of holders too that do not come again.
     fn sweep(&mut self, now: UnixMillis) {
         if now.since(self.swept) >= CHALLENGE_TTL {
             self.swept = now;

@@ -1,4 +1,4 @@
-//! The secret of an offer, which travels in a link's fragment.
+//! The secrets of offers and invitations, which travel in a link's fragment.
 
 use alloc::string::String;
 use core::fmt;
@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 use zeroize::{ZeroizeOnDrop, Zeroizing};
 
-use crate::{MalformedToken, OfferId};
+use crate::{GuestId, MalformedToken, OfferId};
 
 /// The secret of one offer: 32 bytes, base64url without padding on the wire, erased on drop.
 #[derive(ZeroizeOnDrop)]
@@ -46,13 +46,47 @@ impl OfferSecret {
     }
 }
 
+/// The secret of one invitation, of the same form.
+pub struct InviteSecret(OfferSecret);
+
+impl InviteSecret {
+    /// A new random secret.
+    pub fn generate(rng: &mut impl CryptoRng) -> Self {
+        Self(OfferSecret::generate(rng))
+    }
+
+    /// The secret in its wire form.
+    ///
+    /// # Errors
+    /// [`MalformedToken::Body`] if the text is not base64url of 32 bytes.
+    pub fn parse(text: &str) -> Result<Self, MalformedToken> {
+        OfferSecret::parse(text).map(Self)
+    }
+
+    /// The wire form, for the one link that carries it.
+    #[must_use]
+    pub fn reveal(&self) -> Zeroizing<String> {
+        self.0.reveal()
+    }
+
+    pub(crate) fn digest(&self, id: GuestId) -> SecretDigest {
+        SecretDigest::of(b"transom/gst/v1", id.as_bytes(), &self.0.0)
+    }
+}
+
+impl fmt::Debug for InviteSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("InviteSecret([redacted])")
+    }
+}
+
 impl fmt::Debug for OfferSecret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("OfferSecret([redacted])")
     }
 }
 
-/// What memory keeps of an offer's secret. Plain SHA-256 is enough: it has 256 random bits and never meets a disk.
+/// What memory keeps of a link's secret. Plain SHA-256 is enough: it has 256 random bits and never meets a disk.
 pub(crate) struct SecretDigest([u8; 32]);
 
 impl SecretDigest {

@@ -29,6 +29,9 @@ pub enum TokenKind {
 /// The long-lived bearer secret of a device; shown once, kept as a [`TokenHash`].
 pub type DeviceToken = Token<DeviceId>;
 
+/// The bearer secret of a guest, bound to its key; shown once, kept as a [`TokenHash`].
+pub type GuestToken = Token<GuestId>;
+
 /// What the waiting device polls with.
 pub type RequestSecret = Token<RequestId>;
 

@@ -238,6 +238,29 @@ pub struct DeviceRecord {
     pub connections: u64,
 }
 
+/// `PATCH /v1/devices/{id}`: what is absent stays as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DeviceChanges {
+    /// Another name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// Another role.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub role: Option<Role>,
+    /// Whether it may revoke other devices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub can_revoke: Option<bool>,
+}
+
+/// `PATCH /v1/devices/self`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NewLabel {
+    /// The device's name from now on.
+    pub label: String,
+}
+
 /// `GET /v1/devices` for a device that may revoke: no more than it needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceSummary {

@@ -1,5 +1,6 @@
 //! The event stream, `GET /v1/events?after=`.
 
+use pairing::{DeviceId, Role};
 use serde::{Deserialize, Serialize};
 
 use crate::sessions::Session;
@@ -31,6 +32,17 @@ pub enum Event {
         /// The session.
         id: String,
     },
+    /// A device was paired or added; every other device is told.
+    DevicePaired {
+        /// The device.
+        #[cfg_attr(feature = "ts", ts(type = "string"))]
+        device_id: DeviceId,
+        /// What it is called.
+        label: String,
+        /// What it may do.
+        #[cfg_attr(feature = "ts", ts(type = "\"viewer\" | \"operator\" | \"metrics\""))]
+        role: Role,
+    },
 }
 
 impl Event {
@@ -40,6 +52,7 @@ impl Event {
             Self::Gap => "gap",
             Self::Session { .. } => "session",
             Self::SessionRemoved { .. } => "session_removed",
+            Self::DevicePaired { .. } => "device_paired",
         }
     }
 }

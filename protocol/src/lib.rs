@@ -9,6 +9,7 @@ pub mod attach;
 pub mod audit;
 pub mod bytes;
 pub mod events;
+pub mod guests;
 pub mod pairing;
 pub mod problem;
 pub mod sessions;

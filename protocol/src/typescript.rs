@@ -3,7 +3,7 @@
 
 use ts_rs::{Config, TS};
 
-use crate::{access, attach, events, pairing, problem, sessions};
+use crate::{access, attach, events, guests, pairing, problem, sessions};
 
 mod widths;
 
@@ -22,6 +22,9 @@ pub fn typescript() -> String {
         declare::<access::Proven>(&config),
         declare::<access::DeviceRecord>(&config),
         declare::<access::Revoked>(&config),
+        declare::<guests::GuestExchange>(&config),
+        declare::<guests::GuestJoined>(&config),
+        declare::<guests::GuestSelf>(&config),
         declare::<pairing::OfferProof>(&config),
         declare::<pairing::NewRequest>(&config),
         declare::<pairing::Requested>(&config),

@@ -10,9 +10,10 @@ use std::{
 
 use certs::SpkiPin;
 use pairing::{
-    Audience, Authority, Challenge, DeviceId, Devices, Generation, PairingLimits, Proofs, Standing, TokenKey,
+    Audience, Authenticated, Authority, Challenge, Device, DeviceId, Devices, Generation, Guests,
+    PairingLimits, Proofs, ResourceId, Role, Standing, TokenKey,
 };
-use tokio::sync::Notify;
+use tokio::sync::{Notify, broadcast};
 
 use crate::{
     audit::Damper,
@@ -65,6 +66,20 @@ impl ServerConfig {
     }
 }
 
+/// Says where a resource stands now; nothing of one that is not there.
+pub type StandsAt = dyn Fn(&ResourceId) -> Option<u64> + Send + Sync;
+
+/// A device that was just paired or added, for the notice to the others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Newcomer {
+    /// Which.
+    pub id: DeviceId,
+    /// What it is called.
+    pub label: String,
+    /// What it may do.
+    pub role: Role,
+}
+
 /// What a server works with, and does not make itself.
 pub struct Deps {
     /// The open store, with what it held.
@@ -75,6 +90,8 @@ pub struct Deps {
     pub local_origin: Arc<dyn LocalOrigin>,
     /// Names the resources that a device created or typed into, for the answer to a revocation.
     pub touched: Arc<dyn Fn(DeviceId) -> Vec<String> + Send + Sync>,
+    /// Where a resource stands now, for guests who may look at it from here on; none where there is no such resource.
+    pub stands_at: Arc<StandsAt>,
     /// Says what a tailnet knows about a peer.
     pub who_is: Arc<dyn WhoIs>,
     /// Opens the remote listeners again when a lock-down is lifted.
@@ -91,6 +108,7 @@ impl Deps {
             pin,
             local_origin: Arc::new(EveryoneOutside),
             touched: Arc::new(|_| Vec::new()),
+            stands_at: Arc::new(|_| None),
             who_is: Arc::new(NoTailnet),
             doors,
             lockdown,
@@ -100,7 +118,8 @@ impl Deps {
 
 /// The shared state of the access layer; handlers get it as `App<Arc<Access>>`.
 ///
-/// Lock order, where two are held: devices, then authority, then proofs, then connections. None is held across an await.
+/// Lock order, where two are held: devices, then guests, then authority, then proofs, then
+/// connections. None is held across an await.
 pub struct Access {
     pub(crate) config: ServerConfig,
     /// The daemon's lasting id.
@@ -114,23 +133,37 @@ pub struct Access {
     pub(crate) pairing_changed: Notify,
     /// Held through a commit, so that there is one at a time.
     pub(crate) commits: tokio::sync::Mutex<()>,
-    /// Woken when a device joins, since it may be the next to expire.
+    /// Woken when a device or a guest joins, since it may be the next to expire.
     pub(crate) devices_changed: Notify,
     /// Ends never: the owner is who the kernel says it is.
     pub(crate) owner: Arc<Standing>,
     pub(crate) local_origin: Arc<dyn LocalOrigin>,
     pub(crate) touched: Arc<dyn Fn(DeviceId) -> Vec<String> + Send + Sync>,
+    pub(crate) stands_at: Arc<StandsAt>,
     pub(crate) who_is: Arc<dyn WhoIs>,
     /// Which refusals of devices were written down lately.
     pub(crate) refusals: Refusals,
     pub(crate) lockdown: Lockdown,
     link_authority: Mutex<Option<String>>,
     damper: Mutex<Damper>,
+    /// Who follows may be late by a few; then it misses the oldest.
+    pub(crate) newcomers: broadcast::Sender<Newcomer>,
     devices: Mutex<Devices>,
+    guests: Mutex<Guests>,
     authority: Mutex<Authority>,
     proofs: Mutex<Proofs>,
     /// How many runs of listeners there were.
     generations: AtomicU64,
+}
+
+impl Newcomer {
+    pub(crate) fn of(device: &Device) -> Self {
+        Self {
+            id: device.id,
+            label: device.label.to_string(),
+            role: device.role,
+        }
+    }
 }
 
 impl Access {
@@ -155,6 +188,7 @@ impl Access {
             link_authority: Mutex::new(config.link_authority.clone()),
             damper: Mutex::default(),
             devices: Mutex::new(Devices::load(devices, tombstones, config.idle_expiry)),
+            guests: Mutex::default(),
             authority: Mutex::new(Authority::new(config.pairing.clone(), &mut random::rng())),
             proofs: Mutex::new(Proofs::new(&mut random::rng())),
             generations: AtomicU64::new(0),
@@ -162,10 +196,12 @@ impl Access {
             commits: tokio::sync::Mutex::default(),
             pairing_changed: Notify::new(),
             devices_changed: Notify::new(),
+            newcomers: broadcast::Sender::new(NEWCOMERS),
             owner: Standing::new(),
             pin: deps.pin,
             local_origin: deps.local_origin,
             touched: deps.touched,
+            stands_at: deps.stands_at,
             who_is: deps.who_is,
             instance,
             token_key,
@@ -187,6 +223,18 @@ impl Access {
     /// What a paired device is called; none of one that is not paired, or not any more.
     pub fn label_of(&self, device: DeviceId) -> Option<String> {
         self.devices().get(device).map(|device| device.label.to_string())
+    }
+
+    /// A device as it is authenticated now, after a change of what it may do; none of one that has ended, and of others, whose
+    /// rights never change.
+    pub fn present(&self, before: &Authenticated) -> Option<Authenticated> {
+        let id = before.principal().device_id()?;
+        self.devices().renew(id, clock::now()).ok()
+    }
+
+    /// The devices that are paired from now on, as they come.
+    pub fn newcomers(&self) -> broadcast::Receiver<Newcomer> {
+        self.newcomers.subscribe()
     }
 
     /// The registry of live connections.
@@ -256,6 +304,11 @@ impl Access {
         self.devices.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Guests and invitations. Hold it for a lookup or one change, never across an await.
+    pub(crate) fn guests(&self) -> MutexGuard<'_, Guests> {
+        self.guests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Offers and pairing requests. Hold it for one step, never across an await.
     pub(crate) fn authority(&self) -> MutexGuard<'_, Authority> {
         self.authority.lock().unwrap_or_else(PoisonError::into_inner)
@@ -269,3 +322,5 @@ impl Access {
 
 /// How long a device may stay away without a configuration: 90 days (access.md 5).
 const IDLE_EXPIRY: Duration = Duration::from_secs(90 * 24 * 3600);
+/// New devices that a slow follower may have missed: people pair one at a time.
+const NEWCOMERS: usize = 16;

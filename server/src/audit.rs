@@ -200,13 +200,27 @@ pub mod action {
     pub const PROOF_REFUSED: &str = "proof_refused";
     /// A device came from where it may not.
     pub const NODE_REFUSED: &str = "node_refused";
+    /// A device got another name.
+    pub const DEVICE_RENAMED: &str = "device_renamed";
     /// A device was revoked.
     pub const DEVICE_REVOKED: &str = "device_revoked";
     /// A device revoked itself.
     pub const DEVICE_SIGNED_OUT: &str = "device_signed_out";
     /// A device's time was over.
     pub const DEVICE_EXPIRED: &str = "device_expired";
-    /// A device got another role.
+    /// The owner invited somebody to look.
+    pub const GUEST_INVITED: &str = "guest_invited";
+    /// A browser exchanged a link, and is a guest.
+    pub const GUEST_JOINED: &str = "guest_joined";
+    /// Somebody else showed a link that was used or had ended, or proved no key.
+    pub const GUEST_REFUSED: &str = "guest_refused";
+    /// A guest was ended.
+    pub const GUEST_ENDED: &str = "guest_ended";
+    /// A guest left.
+    pub const GUEST_LEFT: &str = "guest_left";
+    /// A guest's time was over.
+    pub const GUEST_EXPIRED: &str = "guest_expired";
+    /// A device got another role, or the grant to revoke was given or taken.
     pub const ROLE_CHANGED: &str = "role_changed";
     /// The owner closed a device's connections.
     pub const DEVICE_DISCONNECTED: &str = "device_disconnected";

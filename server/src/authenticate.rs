@@ -5,8 +5,8 @@ use std::sync::Arc;
 use axum::{RequestPartsExt, extract::RawPathParams};
 use http::{HeaderMap, header, request::Parts};
 use pairing::{
-    AccessToken, AuthError, Authenticated, DeviceId, DeviceToken, MalformedToken, Principal, ResourceId,
-    Scope, TokenKind, UnixMillis,
+    AccessToken, AuthError, Authenticated, DeviceToken, GuestToken, KeyHolder, MalformedToken, Principal,
+    ResourceId, Scope, TokenHolder, TokenKind, UnixMillis,
 };
 
 use crate::{
@@ -84,36 +84,56 @@ pub(crate) async fn device(
     peer: &RemotePeer,
 ) -> Result<Authenticated, Failure> {
     let now = clock::now();
-    let (device, found) = match TokenKind::of(token) {
+    let (holder, found) = match TokenKind::of(token) {
         Some(TokenKind::Access) => by_access_token(access, &AccessToken::parse(token)?, peer)?,
-        _ => by_device_token(access, &DeviceToken::parse(token)?, peer, now)?,
+        _ => by_own_token(token_holder(access, token, now)?, peer),
     };
     if let Err(refused @ (AuthError::WrongNode | AuthError::NodeUnknown)) = &found {
         access
-            .note_refusal(device, peer, action::NODE_REFUSED, refused.code(), now)
+            .note_refusal(holder, peer, action::NODE_REFUSED, refused.code(), now)
             .await;
     }
     let authenticated = found?;
-    seen(access, device, peer, now);
+    seen(access, holder, peer, now);
     Ok(authenticated)
 }
 
-/// Whose device this is, and as whom it may come from there; the outer error says nothing of any device.
-type Found = Result<(DeviceId, Result<Authenticated, AuthError>), AuthError>;
+/// Whose token this is, and as whom it may come from there.
+type Found = (KeyHolder, Result<Authenticated, AuthError>);
 
-fn by_access_token(access: &Access, token: &AccessToken, peer: &RemotePeer) -> Found {
-    let devices = access.devices();
+/// Whose long-lived token this is: a device's or a guest's.
+///
+/// # Errors
+/// Where it is nobody's, or not any more.
+pub(crate) fn token_holder(access: &Access, token: &str, now: UnixMillis) -> Result<TokenHolder, Failure> {
+    let key = &access.token_key;
+    Ok(match TokenKind::of(token) {
+        Some(TokenKind::Guest) => {
+            let token = GuestToken::parse(token)?;
+            access.guests().authenticate(&token, key, clock::latest())?
+        }
+        _ => access
+            .devices()
+            .authenticate(&DeviceToken::parse(token)?, key, now)?,
+    })
+}
+
+fn by_access_token(access: &Access, token: &AccessToken, peer: &RemotePeer) -> Result<Found, AuthError> {
+    let (devices, guests) = (access.devices(), access.guests());
+    let holders = (&*devices, &*guests);
     let mut proofs = access.proofs();
-    proofs.authenticate(token, &devices, &peer.place(), clock::both())
+    proofs.authenticate(token, &holders, &peer.place(), clock::both())
 }
 
-fn by_device_token(access: &Access, token: &DeviceToken, peer: &RemotePeer, now: UnixMillis) -> Found {
-    let holder = access.devices().authenticate(token, &access.token_key, now)?;
-    Ok((holder.id(), holder.as_bearer(peer.tailnet.as_deref())))
+fn by_own_token(holder: TokenHolder, peer: &RemotePeer) -> Found {
+    (holder.id(), holder.as_bearer(peer.tailnet.as_deref()))
 }
 
-/// Notes that a device was seen.
-pub(crate) fn seen(access: &Access, device: DeviceId, peer: &RemotePeer, now: UnixMillis) {
+/// Notes that a device was seen. Of guests nothing is stored.
+pub(crate) fn seen(access: &Access, holder: KeyHolder, peer: &RemotePeer, now: UnixMillis) {
+    let Some(device) = holder.device_id() else {
+        return;
+    };
     let address = peer.address.ip().to_canonical().to_string();
     if access.devices().touch(device, &address, now).is_none() {
         return;

@@ -1,6 +1,6 @@
 //! The one place of the access layer that reads a clock.
 
-use std::time::Duration;
+use std::{sync::OnceLock, time::Duration};
 
 use jiff::Timestamp;
 use pairing::{Clocks, UnixMillis};
@@ -20,6 +20,24 @@ pub fn now() -> UnixMillis {
     UnixMillis(Timestamp::now().as_millisecond())
 }
 
+/// The later of two: the wall clock, and what it said first in this process plus the time since then, the machine's sleep
+/// included. For what must end in time also where somebody sets the clock back.
+pub fn latest() -> UnixMillis {
+    static FIRST: OnceLock<(UnixMillis, i64)> = OnceLock::new();
+    let (wall, boot) = (now(), boot_ms());
+    let (first_wall, first_boot) = *FIRST.get_or_init(|| (wall, boot));
+    later(wall, first_wall, boot - first_boot)
+}
+
+fn later(wall: UnixMillis, first: UnixMillis, passed_ms: i64) -> UnixMillis {
+    wall.max(UnixMillis(first.0.saturating_add(passed_ms)))
+}
+
+fn boot_ms() -> i64 {
+    let time = clock_gettime(ClockId::Boottime);
+    time.tv_sec * 1_000 + time.tv_nsec / 1_000_000
+}
+
 /// A moment as the wire writes it; a moment outside of what a calendar holds becomes the nearest it does.
 pub fn timestamp(at: UnixMillis) -> Timestamp {
     let end = if at.0 < 0 { Timestamp::MIN } else { Timestamp::MAX };
@@ -35,7 +53,13 @@ pub fn millis(at: Timestamp) -> UnixMillis {
 mod tests {
     use pairing::UnixMillis;
 
-    use super::timestamp;
+    use super::{later, timestamp};
+
+    #[test]
+    fn a_wall_clock_that_was_set_back_wins_no_time_and_one_that_was_set_forth_is_believed() {
+        assert_eq!(later(UnixMillis(1_000), UnixMillis(5_000), 60), UnixMillis(5_060));
+        assert_eq!(later(UnixMillis(9_000), UnixMillis(5_000), 60), UnixMillis(9_000));
+    }
 
     #[test]
     fn a_moment_is_written_with_its_zone() {

@@ -14,7 +14,7 @@ use std::{
     sync::{Arc, PoisonError},
 };
 
-use pairing::{Authenticated, DeviceId, ResourceId};
+use pairing::{Authenticated, DeviceId, GuestId, ResourceId};
 use tokio::{sync::Notify, time::Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -82,6 +82,11 @@ impl Connections {
         self.table().count_of(&Owner::Device(device))
     }
 
+    /// How many connections of a guest live.
+    pub(crate) fn count_of_guest(&self, guest: GuestId) -> usize {
+        self.table().count_of(&Owner::Guest(guest))
+    }
+
     /// Enters an accepted stream. Where the pool of remote streams without owner is full, its oldest is cut to make room.
     pub(crate) fn accept(&self, peer: Peer, socket: Socket) -> Entry {
         let (connection, crowded_out) = {
@@ -142,6 +147,24 @@ impl Connections {
         end: impl FnOnce() -> Result<T, E>,
     ) -> Result<(T, Ended), E> {
         self.end_owner(&Owner::Device(device), end)
+    }
+
+    /// Says on every connection of a device that what it may do has changed.
+    pub(crate) fn say_changed(&self, device: DeviceId) {
+        let connections = self.table().of(&Owner::Device(device));
+        connections.iter().for_each(|connection| connection.say_changed());
+    }
+
+    /// The same for a guest.
+    ///
+    /// # Errors
+    /// Those of `end`; then nothing is closed.
+    pub(crate) fn end_guest<T, E>(
+        &self,
+        guest: GuestId,
+        end: impl FnOnce() -> Result<T, E>,
+    ) -> Result<(T, Ended), E> {
+        self.end_owner(&Owner::Guest(guest), end)
     }
 
     /// The same for the programs inside of a session.

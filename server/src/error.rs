@@ -5,9 +5,10 @@ use std::time::Duration;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use pairing::{
-    ApproveError, AuthError, ChallengeError, CommitError, Denied, ExchangeError, Fault, FindError,
-    LivesTooLong, MalformedToken, OfferError, PollError, PrefixError, Principal, ProofError, RejectError,
-    RequestError, RevealError, RevokeError, Scope, UnknownDevice,
+    ApproveError, AuthError, ChallengeError, ChangeError, CommitError, Denied, EndGuestError, ExchangeError,
+    Fault, FindError, InviteError, JoinError, LivesTooLong, MalformedToken, OfferError, PollError,
+    PrefixError, Principal, ProofError, RejectError, RequestError, RevealError, RevokeError, Scope,
+    UnknownDevice,
 };
 use protocol::Problem;
 use rand::Rng;
@@ -488,7 +489,7 @@ macro_rules! from_pairing {
 
 from_pairing! {
     ApproveError CommitError ExchangeError FindError OfferError PollError PrefixError RejectError RevealError RevokeError
-    UnknownDevice LivesTooLong
+    UnknownDevice ChangeError LivesTooLong InviteError JoinError EndGuestError
 }
 
 #[cfg(test)]

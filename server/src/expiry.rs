@@ -1,4 +1,4 @@
-//! The end of devices whose time is over: their connections close at that moment, not at their next request.
+//! The end of devices and guests whose time is over: their connections close at that moment, not at their next request.
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
@@ -7,20 +7,20 @@ use tokio::time::sleep;
 use crate::{
     access::Access,
     audit::{AuditRow, action},
-    clock, revocation,
+    clock, guests, revocation,
     shutdown::{Shutdown, Stop},
 };
 
-/// Ends devices as their time comes, until the soft stop.
+/// Ends devices and guests as their time comes, until the soft stop.
 pub(crate) async fn run(access: Arc<Access>, stop: Stop) {
     loop {
-        // Enabled before the look at the devices, so that one which joins in between is not missed.
+        // Enabled before the look at them, so that one which joins in between is not missed.
         let mut changed = pin!(access.devices_changed.notified());
         changed.as_mut().enable();
-        let next = access.devices().next_expiry();
+        let wait = next_wait(&access);
         let wait = async {
-            match next {
-                Some(at) => sleep(at.since(clock::now()).min(LONGEST_WAIT)).await,
+            match wait {
+                Some(wait) => sleep(wait).await,
                 None => std::future::pending().await,
             }
         };
@@ -28,9 +28,21 @@ pub(crate) async fn run(access: Arc<Access>, stop: Stop) {
             biased;
             () = stop.requested(Shutdown::Soft) => return,
             () = changed => (),
-            () = wait => end_expired(&access).await,
+            () = wait => {
+                end_expired(&access).await;
+                guests::expire(&access).await;
+            }
         }
     }
+}
+
+/// The time until the next of them is over; none while there is nobody.
+fn next_wait(access: &Access) -> Option<Duration> {
+    let device = access.devices().next_expiry();
+    let device = device.map(|at| at.since(clock::now()).min(LONGEST_WAIT));
+    let guest = access.guests().next_expiry();
+    let guest = guest.map(|at| at.since(clock::latest()).min(GUESTS_WAIT));
+    device.into_iter().chain(guest).min()
 }
 
 async fn end_expired(access: &Access) {
@@ -52,3 +64,6 @@ async fn end_expired(access: &Access) {
 
 /// The clock of waiting stands still while the machine sleeps, so the wall clock is looked at now and then.
 const LONGEST_WAIT: Duration = Duration::from_secs(600);
+
+/// The same while there are guests, who end at their second.
+const GUESTS_WAIT: Duration = Duration::from_secs(1);

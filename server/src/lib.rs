@@ -70,6 +70,7 @@ pub mod error;
 mod expiry;
 pub mod extract;
 pub mod gate;
+mod guests;
 mod headers;
 pub mod limits;
 pub mod listen;
@@ -90,7 +91,7 @@ pub mod websocket;
 #[cfg(test)]
 mod testing;
 
-pub use access::{Access, Deps, ServerConfig};
+pub use access::{Access, Deps, Newcomer, ServerConfig, StandsAt};
 pub use connections::{Connection, Connections};
 pub use error::Failure;
 pub use listen::Listener;

@@ -231,8 +231,17 @@ async fn close_all(access: &Arc<Access>, by: Revoker) -> Result<protocol::access
 fn end_all(access: &Access) -> (Vec<Arc<Standing>>, Ended) {
     access.lockdown.is_locked.store(true, Ordering::Release);
     let ended = {
-        let mut devices = access.devices();
-        access.connections().lock_down(|| devices.end_authentications())
+        let (mut devices, mut guests) = (access.devices(), access.guests());
+        access.connections().lock_down(|| {
+            let mut ended = devices.end_authentications();
+            ended.extend(
+                guests
+                    .end_all(clock::latest())
+                    .into_iter()
+                    .map(|guest| guest.standing),
+            );
+            ended
+        })
     };
     access.authority().lock_down(clock::now());
     access.pairing_changed.notify_waiters();

@@ -1,4 +1,4 @@
-//! Refusals of devices in the audit trail: each kind once a minute and device, since whoever is refused may try without end.
+//! Refusals in the audit trail: each kind once a minute and device or guest, since whoever is refused may try without end.
 
 use std::{
     collections::HashMap,
@@ -6,53 +6,54 @@ use std::{
     time::Duration,
 };
 
-use pairing::{DeviceId, UnixMillis};
+use pairing::{KeyHolder, UnixMillis};
 
 use crate::{access::Access, audit::AuditRow, authenticate::name_of, peer::RemotePeer};
 
-/// Which refusals were written down lately. Only who holds a device's token comes so far, so it has at most a few rows for each
-/// device that ever was.
+/// Which refusals were written down lately. Only who holds a device's token or a guest's secret comes so far, so it has at
+/// most a few rows for each that ever was.
 #[derive(Debug, Default)]
 pub(crate) struct Refusals {
-    written: Mutex<HashMap<(DeviceId, &'static str), UnixMillis>>,
+    written: Mutex<HashMap<(KeyHolder, &'static str), UnixMillis>>,
 }
 
 impl Refusals {
     /// Whether a refusal is to be written down now; then it counts as written.
-    fn is_news(&self, device: DeviceId, code: &'static str, now: UnixMillis) -> bool {
+    fn is_news(&self, holder: KeyHolder, code: &'static str, now: UnixMillis) -> bool {
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         let is_fresh = written
-            .get(&(device, code))
+            .get(&(holder, code))
             .is_some_and(|last| *last <= now && now.since(*last) < WRITTEN_EVERY);
         if !is_fresh {
-            written.insert((device, code), now);
+            written.insert((holder, code), now);
         }
         !is_fresh
     }
 }
 
 impl Access {
-    /// Writes down that somebody with this device's token was refused, and what the tailnet says of the peer. The refusal does
-    /// not depend on it.
+    /// Writes down that somebody with this device's or guest's secret was refused, and what the tailnet says of the peer. The
+    /// refusal does not depend on it.
     pub(crate) async fn note_refusal(
         &self,
-        device: DeviceId,
+        holder: impl Into<KeyHolder>,
         peer: &RemotePeer,
         action: &'static str,
         code: &'static str,
         now: UnixMillis,
     ) {
-        if !self.refusals.is_news(device, code, now) {
+        let holder = holder.into();
+        if !self.refusals.is_news(holder, code, now) {
             return;
         }
         let nobody = name_of(&pairing::Principal::Nobody);
-        let row = AuditRow::new(now, nobody, peer.address, action, device).outcome(code);
+        let row = AuditRow::new(now, nobody, peer.address, action, holder).outcome(code);
         let row = match &peer.tailnet {
             Some(seen) => row.detail(format!("from {} ({}) of {}", seen.node, seen.node_id, seen.user)),
             None => row,
         };
         if let Err(error) = self.store.append_audit(row).await {
-            tracing::warn!(%device, code, %error, "could not record a refusal");
+            tracing::warn!(%holder, code, %error, "could not record a refusal");
         }
     }
 }
@@ -69,7 +70,7 @@ mod tests {
     #[test]
     fn a_kind_of_refusal_is_written_once_a_minute_for_each_device() {
         let refusals = Refusals::default();
-        let [one, two] = [1, 2].map(|n| DeviceId::from_bytes([n; 8]));
+        let [one, two] = [1, 2].map(|n| DeviceId::from_bytes([n; 8]).into());
         assert!(refusals.is_news(one, "wrong_node", UnixMillis(0)));
         assert!(!refusals.is_news(one, "wrong_node", UnixMillis(59_999)));
         assert!(refusals.is_news(one, "bad_signature", UnixMillis(1)));

@@ -3,6 +3,7 @@
 pub mod audit;
 mod auth;
 mod devices;
+mod guests;
 mod health;
 mod lockdown;
 mod pairing;
@@ -32,6 +33,13 @@ pub fn routes() -> Routes<Arc<Access>> {
             None,
             devices::sign_out::sign_out,
         )
+        .route::<OwnRecord, _, _>(
+            Method::PATCH,
+            "/v1/devices/self",
+            None,
+            devices::change::rename_self,
+        )
+        .route::<DeviceManage, _, _>(Method::PATCH, "/v1/devices/{id}", None, devices::change::change)
         .route::<DeviceRevoke, _, _>(Method::DELETE, "/v1/devices/{id}", None, devices::revoke::revoke)
         .route::<DeviceManage, _, _>(
             Method::DELETE,
@@ -43,7 +51,7 @@ pub fn routes() -> Routes<Arc<Access>> {
         .route::<AuditView, _, _>(Method::GET, "/v1/audit/verify", None, audit::verify)
         .route::<Lockdown, _, _>(Method::POST, "/v1/lockdown", None, lockdown::lock)
         .route::<LiftLockdown, _, _>(Method::DELETE, "/v1/lockdown", None, lockdown::lift);
-    pairing::add(auth::add(routes))
+    pairing::add(guests::add(auth::add(routes)))
 }
 
 /// The name that a device shall have.

@@ -165,6 +165,17 @@ impl Store {
         .await
     }
 
+    /// Stores another name or other rights of a device.
+    ///
+    /// # Errors
+    /// When it could not be made to last: then nothing of it is stored.
+    pub async fn change_device(&self, device: Device, audit: AuditRow) -> Result<(), StoreError> {
+        self.change(Lane::Ordinary, audit, move |transaction| {
+            devices::change(transaction, &device)
+        })
+        .await
+    }
+
     /// Notes when and where a device was last seen.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::extract::ws::{CloseFrame, Message, WebSocket};
 use futures_util::{SinkExt, stream::SplitSink};
-use protocol::attach::{ClaimChange, Hello, Mode, ServerMessage};
+use protocol::attach::{self, ClaimChange, Hello, Mode, ServerMessage};
 use terminal::{Attachment, Offset, Size, Update};
 use tokio::{
     sync::watch,
@@ -17,8 +17,22 @@ use crate::sessions::{Holder, People, Presence, wire_exit, wire_size};
 pub(super) struct Outgoing<'a> {
     pub(super) sink: &'a mut SplitSink<WebSocket, Message>,
     pub(super) attachment: Attachment,
+    pub(super) sight: Sight,
     pub(super) typist: Option<&'a Typist>,
     pub(super) presence: &'a Presence,
+}
+
+/// How much a client is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sight {
+    /// All of it.
+    Whole,
+    /// The output alone: of who else is there, only how many.
+    Guest {
+        /// Whether it begins with a blank screen, and goes on with one where output is lost: what is drawn of before is not
+        /// for it.
+        blank: bool,
+    },
 }
 
 /// What a client is told besides the output; of each only the newest.
@@ -116,6 +130,9 @@ impl Outgoing<'_> {
         let mut size = Size::new(hello.size.columns, hello.size.rows);
         news.begin();
         let mut sent = self.send(&ServerMessage::Hello(hello.clone())).await;
+        if sent && self.sight == (Sight::Guest { blank: true }) {
+            sent = self.send(&blank(self.attachment.offset(), size)).await;
+        }
         let (mut is_begun, mut has_exited) = (false, false);
         while sent {
             // The first screen comes before everything else, if there is one.
@@ -154,7 +171,8 @@ impl Outgoing<'_> {
             if let Some(sequence) = news.applied.take() {
                 sent = self.feed(&ServerMessage::InputApplied { sequence }).await;
             }
-            let Some(message) = message_of(update, &mut size, &self.change(&news.claim.borrow())) else {
+            let change = self.change(&news.claim.borrow());
+            let Some(message) = self.message_of(update, &mut size, &change) else {
                 continue;
             };
             sent = sent && self.send(&message).await;
@@ -173,11 +191,30 @@ impl Outgoing<'_> {
                 writers: self.presence.counts().writers,
                 ..hello.clone()
             }),
-            Item::Presence => ServerMessage::Presence(self.presence.told(&news.presence.borrow_and_update())),
+            Item::Presence => ServerMessage::Presence(self.who(&news.presence.borrow_and_update())),
             Item::Claim => {
                 let change = self.change(&news.claim.borrow_and_update());
                 size_message(self.attachment.offset(), size, change)
             }
+        }
+    }
+
+    fn message_of(&self, update: Update, size: &mut Size, change: &ClaimChange) -> Option<ServerMessage> {
+        match (update, self.sight) {
+            // What is gone was drawn by somebody else's leave; what follows is drawn anew.
+            (Update::Truncated { to, .. }, Sight::Guest { .. }) => Some(blank(to, *size)),
+            (update, _) => message_of(update, size, change),
+        }
+    }
+
+    fn who(&self, people: &People) -> attach::Presence {
+        let told = self.presence.told(people);
+        match self.sight {
+            Sight::Whole => told,
+            Sight::Guest { .. } => attach::Presence {
+                typing: Vec::new(),
+                ..told
+            },
         }
     }
 
@@ -213,8 +250,17 @@ impl Outgoing<'_> {
         ClaimChange {
             holder: holds,
             taken_from,
-            by: holder.by.clone(),
+            by: holder.by.clone().filter(|_| self.sight == Sight::Whole),
         }
+    }
+}
+
+/// An empty screen, after which the output goes on from the offset.
+fn blank(offset: Offset, size: Size) -> ServerMessage {
+    ServerMessage::Snapshot {
+        ground: offset.0,
+        size: wire_size(size),
+        bytes: Vec::new(),
     }
 }
 

@@ -1,15 +1,17 @@
 //! `GET /v1/events?after=`: server-sent events (WHATWG HTML, section 9.2).
 
-use std::{convert::Infallible, time::Duration};
+use std::{borrow::Cow, convert::Infallible, time::Duration};
 
 use axum::response::{
     IntoResponse,
     sse::{self, KeepAlive, Sse},
 };
 use futures_util::stream;
-use pairing::{Permit, View};
+use pairing::{Permit, Principal, View};
 use protocol::events::{Event, EventsQuery};
 use server::{App, On, Permitted, extract::Query};
+
+use crate::sessions::shown_to;
 
 pub(crate) async fn events(
     App(app): App<crate::app::App>,
@@ -26,14 +28,15 @@ pub(crate) async fn events(
                     biased;
                     () = connection.revoked() => return None,
                     () = connection.ending() => return None,
-                    next = follow.next() => next?,
+                    () = connection.until_changed(|| permit.is_current()) => return None,
+                next = follow.next() => next?,
                 };
                 if !permit.is_current() {
                     return None;
                 }
                 if covers(&permit, &event) {
                     return Some((
-                        Ok::<_, Infallible>(encode(number, &event)),
+                        Ok::<_, Infallible>(encode(number, &shown(&permit, &event))),
                         (follow, permit, connection),
                     ));
                 }
@@ -41,6 +44,17 @@ pub(crate) async fn events(
         },
     );
     Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
+}
+
+/// A guest is told less of a session than a device.
+fn shown<'a>(permit: &Permit<View>, event: &'a Event) -> Cow<'a, Event> {
+    match event {
+        Event::Session { session } if matches!(permit.principal(), Principal::Guest(_)) => {
+            let session = shown_to(permit, session.clone());
+            Cow::Owned(Event::Session { session })
+        }
+        event => Cow::Borrowed(event),
+    }
 }
 
 fn encode(number: u64, event: &Event) -> sse::Event {
@@ -51,12 +65,20 @@ fn encode(number: u64, event: &Event) -> sse::Event {
         .data(data)
 }
 
-/// The same rule as for the list: what is about a session is told to those who may see that session.
+/// The same rule as for the list: what is about a session is told to those who may see that session; what is about a device, to
+/// the owner and the other devices.
 fn covers(permit: &Permit<View>, event: &Event) -> bool {
     let session = match event {
         Event::Gap => return true,
         Event::Session { session } => &session.id,
         Event::SessionRemoved { id } => id,
+        Event::DevicePaired { device_id, .. } => {
+            return match permit.principal() {
+                Principal::Owner => true,
+                Principal::Device { id, .. } => id != device_id,
+                Principal::Session(_) | Principal::Guest(_) | Principal::Nobody => false,
+            };
+        }
     };
     session.parse().is_ok_and(|resource| permit.covers(&resource))
 }

@@ -7,7 +7,7 @@ use protocol::sessions::Session;
 use server::{audit::AuditRow, peer::Peer};
 use terminal::{Attachment, ClientKey, Gate, Mode, Start, Writer};
 
-use super::{Claim, Claimant, NewClaimant, Presence, SessionError, Sessions, record::Record};
+use super::{Claim, Claimant, NewClaimant, Presence, SessionError, Sessions, record::Record, shown_to};
 use crate::actor;
 
 /// One session, found by its id.
@@ -33,7 +33,7 @@ impl Handle {
     /// [`SessionError::NotFound`] where the permit is about another one; so for every method here.
     pub(crate) fn show(&self, permit: &Permit<View>) -> Result<Session, SessionError> {
         self.covered_by(permit)?;
-        Ok(self.record.show())
+        Ok(shown_to(permit, self.record.show()))
     }
 
     /// Follows the output.

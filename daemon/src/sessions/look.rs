@@ -7,7 +7,7 @@ use protocol::{
 };
 use terminal::Offset;
 
-use super::{Handle, SessionError, wire_size};
+use super::{Handle, SessionError, sight::screen_since, wire_size};
 
 impl Handle {
     /// Output by offset, up to the end that there is now. An offset beyond it gives nothing, from the end on.
@@ -23,7 +23,8 @@ impl Handle {
         let engine = self.record.engine()?;
         // Read before the end: once it says so, the end is the last.
         let exit = engine.state().borrow().exit();
-        let from = Offset(query.from.unwrap_or(0));
+        let since = self.since(permit).unwrap_or(Offset::START);
+        let from = Offset(query.from.unwrap_or(0)).max(since);
         let limit = usize::try_from(query.limit.unwrap_or(MAX_OUTPUT).min(MAX_OUTPUT)).unwrap_or(usize::MAX);
         let output = engine.output(from, limit).await;
         let running = self.record.is_running() && exit.is_none();
@@ -59,34 +60,40 @@ impl Handle {
             });
         }
         let engine = self.record.engine()?;
+        if let Some(since) = self.since(permit) {
+            return shown(&*screen_since(engine, since).await, query);
+        }
         engine.rebuilt().await;
         engine.drawn().await;
-        let lines = |screen: &dyn terminal::Screen| {
-            if query.last_command {
-                return screen.last_command().ok_or(SessionError::NoMarks);
-            }
-            let top = screen.top_line();
-            let rows = u64::from(screen.size().rows());
-            let (above, until) = match query.before {
-                Some(before) => (query.lines.map_or(rows, u64::from), before.min(top)),
-                None => (query.lines.map_or(0, u64::from), top + rows),
-            };
-            let from = until.min(top).saturating_sub(above).max(screen.history().start);
-            Ok(screen.lines(from..until))
-        };
-        engine.look(|screen| {
-            Ok(Screen {
-                lines: lines(screen)?.into_iter().map(wire_line).collect(),
-                size: wire_size(screen.size()),
-                title: screen.title().to_owned(),
-                alternate: screen.is_alternate(),
-                cursor: screen.cursor(),
-                cursor_visible: screen.cursor_visible(),
-                first_line: screen.history().start,
-                top_line: screen.top_line(),
-            })
-        })
+        engine.look(|screen| shown(screen, query))
     }
+}
+
+fn shown(screen: &dyn terminal::Screen, query: ScreenQuery) -> Result<Screen, SessionError> {
+    Ok(Screen {
+        lines: lines(screen, query)?.into_iter().map(wire_line).collect(),
+        size: wire_size(screen.size()),
+        title: screen.title().to_owned(),
+        alternate: screen.is_alternate(),
+        cursor: screen.cursor(),
+        cursor_visible: screen.cursor_visible(),
+        first_line: screen.history().start,
+        top_line: screen.top_line(),
+    })
+}
+
+fn lines(screen: &dyn terminal::Screen, query: ScreenQuery) -> Result<Vec<terminal::Line>, SessionError> {
+    if query.last_command {
+        return screen.last_command().ok_or(SessionError::NoMarks);
+    }
+    let top = screen.top_line();
+    let rows = u64::from(screen.size().rows());
+    let (above, until) = match query.before {
+        Some(before) => (query.lines.map_or(rows, u64::from), before.min(top)),
+        None => (query.lines.map_or(0, u64::from), top + rows),
+    };
+    let from = until.min(top).saturating_sub(above).max(screen.history().start);
+    Ok(screen.lines(from..until))
 }
 
 fn wire_line(line: terminal::Line) -> Line {

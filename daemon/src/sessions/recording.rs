@@ -4,7 +4,7 @@ use pairing::{Permit, View};
 use serde_json::json;
 use terminal::{Event, Offset, Recorded, Size};
 
-use super::{Handle, SessionError};
+use super::{Handle, SessionError, shown_to};
 
 /// A recording on its way out, line by line.
 pub(crate) struct Recording {
@@ -14,6 +14,8 @@ pub(crate) struct Recording {
     exit: Option<terminal::Exit>,
     handle: Handle,
     permit: Permit<View>,
+    /// What was printed before is not for this principal.
+    since: Offset,
 }
 
 impl Handle {
@@ -24,7 +26,7 @@ impl Handle {
     pub(crate) async fn recording(&self, permit: Permit<View>) -> Result<Recording, SessionError> {
         self.at_hand(&permit)?;
         let engine = self.record.engine()?;
-        let session = self.record.show();
+        let session = shown_to(&permit, self.record.show());
         let head = json!({
             "version": 3,
             "term": term(engine.first_size().await),
@@ -38,6 +40,7 @@ impl Handle {
             head: Some(format!("{head}\n")),
             // Read before the records: once it says so, they are complete.
             exit: engine.state().borrow().exit(),
+            since: self.since(&permit).unwrap_or(Offset::START),
             handle: self.clone(),
             permit,
         })
@@ -62,6 +65,9 @@ impl Recording {
                 SessionError::Stored(error)
             })?;
             let Some(record) = record else { break };
+            let Some(record) = from(self.since, record) else {
+                continue;
+            };
             let lines = self.lines.of(record);
             if !lines.is_empty() {
                 return Ok(Some(lines));
@@ -74,6 +80,23 @@ impl Recording {
         let is_known = self.handle.record.show().exit.is_some();
         Ok(Some(self.lines.end(exit)).filter(|_| is_known))
     }
+}
+
+/// What of a record comes after the offset; sizes of before say how wide that is.
+fn from(since: Offset, record: Recorded) -> Option<Recorded> {
+    let Event::Output(bytes) = &record.event else {
+        return Some(record);
+    };
+    let before = usize::try_from(since.since(record.offset)).unwrap_or(usize::MAX);
+    if record.offset >= since || bytes.is_empty() {
+        return Some(record);
+    }
+    let rest = bytes.get(before..).filter(|rest| !rest.is_empty())?.to_vec();
+    Some(Recorded {
+        offset: since,
+        event: Event::Output(rest),
+        ..record
+    })
 }
 
 /// Turns records into lines.

@@ -8,7 +8,7 @@ use regex::{Regex, RegexBuilder};
 use terminal::{Offset, Screen};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::{Handle, SessionError};
+use super::{Handle, SessionError, shown_to};
 
 impl Handle {
     /// Waits for the first of what is asked for. Silence counts from the wait's beginning at the earliest: what was typed just
@@ -23,6 +23,9 @@ impl Handle {
             return Err(SessionError::WaitTooLong);
         }
         let text = query.text.as_deref().map(Text::parse).transpose()?;
+        if text.is_some() && self.since(permit).is_some() {
+            return Err(SessionError::FromNowOn);
+        }
         let engine = self.record.engine()?;
         let idle = query
             .idle_ms
@@ -36,7 +39,7 @@ impl Handle {
         Ok(Waited {
             reason,
             line,
-            session: self.record.show(),
+            session: shown_to(permit, self.record.show()),
         })
     }
 

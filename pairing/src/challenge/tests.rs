@@ -2,7 +2,7 @@ use super::{Challenge, Generation, LENGTH, Nonce, OpenChallenge, Spent};
 use crate::error::ChallengeError;
 use crate::limits::SPENT_PER_DEVICE;
 use crate::testing::{SeededRng, at, token_key};
-use crate::{DeviceId, TokenKey, UnixMillis};
+use crate::{DeviceId, KeyHolder, TokenKey, UnixMillis};
 use alloc::format;
 use alloc::string::String;
 use base64ct::{Base64UrlUnpadded, Encoding};
@@ -66,8 +66,8 @@ fn a_challenge_that_was_changed_anywhere_is_foreign() {
     }
 }
 
-fn id(n: u8) -> DeviceId {
-    DeviceId::from_bytes([n; 8])
+fn id(n: u8) -> KeyHolder {
+    DeviceId::from_bytes([n; 8]).into()
 }
 
 fn open(nonce: Nonce, ends: UnixMillis) -> OpenChallenge {
@@ -81,12 +81,12 @@ fn open(nonce: Nonce, ends: UnixMillis) -> OpenChallenge {
 
 fn use_up(
     spent: &mut Spent,
-    device: DeviceId,
+    holder: KeyHolder,
     challenge: &OpenChallenge,
     now: UnixMillis,
 ) -> Result<(), ChallengeError> {
-    spent.check(device, challenge, now)?;
-    spent.spend(device, challenge);
+    spent.check(holder, challenge, now)?;
+    spent.spend(holder, challenge);
     Ok(())
 }
 

@@ -3,12 +3,14 @@
 use crate::challenge::OpenChallenge;
 use crate::key::{PublicKey, VerifySignature};
 use crate::proofs::{Place, Proof};
-use crate::{Audience, AuthError, Authenticated, Device, DeviceId, ProofError, TailnetIdentity, proof_text};
+use crate::{
+    Audience, AuthError, Authenticated, Device, GuestId, KeyHolder, ProofError, TailnetIdentity, proof_text,
+};
 
-/// Somebody who has shown the token of a device that lives. Of a device with a key that opens nothing by itself.
+/// Somebody who has shown the token of a device or guest that lives. Where it is bound to a key that opens nothing by itself.
 #[derive(Debug)]
 pub struct TokenHolder {
-    id: DeviceId,
+    id: KeyHolder,
     public_key: Option<PublicKey>,
     tailnet: Option<TailnetIdentity>,
     any_path: bool,
@@ -34,9 +36,9 @@ pub struct ProofCheck<'a> {
 }
 
 impl TokenHolder {
-    pub(super) fn new(device: &Device, authenticated: Authenticated) -> Self {
+    pub(super) fn of_device(device: &Device, authenticated: Authenticated) -> Self {
         Self {
-            id: device.id,
+            id: device.id.into(),
             public_key: device.public_key,
             tailnet: device.tailnet.clone(),
             any_path: device.any_path,
@@ -44,9 +46,20 @@ impl TokenHolder {
         }
     }
 
-    /// Which device.
+    /// A guest who has shown its token.
+    pub(crate) fn of_guest(id: GuestId, public_key: PublicKey, authenticated: Authenticated) -> Self {
+        Self {
+            id: id.into(),
+            public_key: Some(public_key),
+            tailnet: None,
+            any_path: false,
+            authenticated,
+        }
+    }
+
+    /// Whose token it is.
     #[must_use]
-    pub fn id(&self) -> DeviceId {
+    pub fn id(&self) -> KeyHolder {
         self.id
     }
 
@@ -87,7 +100,7 @@ impl TokenHolder {
             return Err(ProofError::BadSignature);
         }
         Ok(Proof {
-            device: self.id,
+            holder: self.id,
             node: self.tailnet.and(place.tailnet).cloned(),
             authenticated: self.authenticated,
             challenge,

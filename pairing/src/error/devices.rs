@@ -108,6 +108,42 @@ impl UnknownDevice {
     }
 }
 
+/// Why a device was not changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ChangeError {
+    /// There is no such device.
+    #[error("there is no such device")]
+    UnknownDevice,
+    /// A plain bearer gets no more than it was made with.
+    #[error("a device without a key keeps its rights; revoke it, and add it anew with others")]
+    WithoutKey,
+    /// Metrics are read by devices that are added by hand.
+    #[error("a paired device is a viewer or an operator")]
+    NoReader,
+}
+
+impl ChangeError {
+    /// A stable name.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::UnknownDevice => "unknown_device",
+            Self::WithoutKey => "device_without_key",
+            Self::NoReader => "malformed_role",
+        }
+    }
+
+    /// Who is at fault.
+    #[must_use]
+    pub const fn fault(&self) -> Fault {
+        match self {
+            Self::UnknownDevice => Fault::Unknown,
+            Self::WithoutKey => Fault::Permission,
+            Self::NoReader => Fault::Malformed,
+        }
+    }
+}
+
 /// Why the beginning of an id names no device.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PrefixError {

@@ -2,6 +2,7 @@
 
 use std::{
     fmt,
+    pin::pin,
     sync::{
         Arc, OnceLock,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -12,7 +13,7 @@ use std::{
 
 use futures_util::task::AtomicWaker;
 use pairing::TailnetIdentity;
-use tokio::time::sleep;
+use tokio::{sync::Notify, time::sleep};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFuture};
 
 use crate::{
@@ -47,6 +48,8 @@ pub struct Connection {
     is_kept_for_answer: AtomicBool,
     /// Finish what is in flight, begin nothing: the daemon ends, or a foreign principal came.
     ending: CancellationToken,
+    /// Woken when what its principal may do has changed.
+    changed: Notify,
     /// The stream is cut. Cancelled before the socket is, so that nothing is written in between.
     cut: CancellationToken,
 }
@@ -67,6 +70,7 @@ impl Connection {
             revoked: CancellationToken::new(),
             is_kept_for_answer: AtomicBool::new(false),
             ending,
+            changed: Notify::new(),
             cut: CancellationToken::new(),
         }
     }
@@ -89,6 +93,23 @@ impl Connection {
     /// Whether the principal of this connection has ended.
     pub fn is_revoked(&self) -> bool {
         self.revoked.is_cancelled()
+    }
+
+    /// Completes when `is_current` is no more, as what its principal may do has changed; looks when that may be so.
+    pub async fn until_changed(&self, is_current: impl Fn() -> bool) {
+        loop {
+            // Enabled before the look, so that a change in between is not missed.
+            let mut changed = pin!(self.changed.notified());
+            changed.as_mut().enable();
+            if !is_current() {
+                return;
+            }
+            changed.await;
+        }
+    }
+
+    pub(super) fn say_changed(&self) {
+        self.changed.notify_waiters();
     }
 
     /// Completes when the connection shall end of its own accord: a WebSocket closes with 1012.

@@ -1,6 +1,7 @@
 //! Devices: add, list, own record, revoke, sign out.
 
 pub(crate) mod add;
+pub(crate) mod change;
 pub(crate) mod disconnect;
 pub(crate) mod list;
 pub(crate) mod revoke;

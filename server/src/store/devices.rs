@@ -56,6 +56,20 @@ pub(super) fn bury(transaction: &Transaction<'_>, tombstone: &Tombstone) -> Resu
     Ok(())
 }
 
+/// Only what may change: when it was last seen is written on its own.
+pub(super) fn change(transaction: &Transaction<'_>, device: &Device) -> Result<(), StoreError> {
+    transaction.execute(
+        "UPDATE devices SET label = ?, role = ?, can_revoke = ? WHERE id = ?",
+        params![
+            device.label.as_str(),
+            device.role.as_str(),
+            device.can_revoke,
+            device.id.to_string()
+        ],
+    )?;
+    Ok(())
+}
+
 pub(super) fn seen(
     transaction: &Transaction<'_>,
     id: DeviceId,

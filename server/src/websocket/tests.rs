@@ -175,7 +175,7 @@ async fn a_stranger_is_not_read_beyond_what_a_token_takes() {
     let _ = socket.send(Message::text("x".repeat(super::MESSAGE))).await;
     match tokio::time::timeout(PATIENCE, socket.next()).await.unwrap() {
         Some(Ok(Message::Close(Some(frame)))) => {
-            assert_eq!(frame.reason, "unauthenticated", "not read, not judged")
+            assert_eq!(frame.reason, "unauthenticated", "not read, not judged");
         }
         Some(Ok(other)) => panic!("it was sent {other:?}"),
         Some(Err(_)) | None => (),

@@ -226,6 +226,73 @@ sessions: Array<string>,
 elapsed_us: number, };
 
 /**
+ * `POST /v1/guests/exchange`: a browser shows a link, and a key that it made.
+ */
+export type GuestExchange = { 
+/**
+ * The guest that the link names.
+ */
+id: string, 
+/**
+ * The link's secret.
+ */
+secret: string, 
+/**
+ * The uncompressed P-256 point, 65 bytes.
+ */
+public_key: string, 
+/**
+ * A challenge of this daemon.
+ */
+challenge: string, 
+/**
+ * `pin:<SPKI pin>` of a native client, `origin:https://host:port` of a browser.
+ */
+audience: string, 
+/**
+ * ECDSA P-256 with SHA-256 over the lines `transom-guest-v1`, challenge, audience and guest id, r ‖ s, 64 bytes.
+ */
+signature: string, };
+
+/**
+ * The answer: the token, this once. It opens the auth lane only.
+ */
+export type GuestJoined = { 
+/**
+ * The guest's token.
+ */
+token: string, 
+/**
+ * Seconds for which it is one.
+ */
+expires_in: number, 
+/**
+ * The pin of the daemon's identity key.
+ */
+pin: string, };
+
+/**
+ * `GET /v1/guests/self`: the caller's own record.
+ */
+export type GuestSelf = { 
+/**
+ * The guest.
+ */
+id: string, 
+/**
+ * What it may look at, by id.
+ */
+sessions: Array<string>, 
+/**
+ * Whether what was printed before the invitation is shown, too.
+ */
+with_scrollback: boolean, 
+/**
+ * Seconds for which it is a guest.
+ */
+expires_in: number, };
+
+/**
  * An offer as the device shows it.
  */
 export type OfferProof = { 
@@ -589,7 +656,19 @@ session: Session, } | { "kind": "session_removed",
 /**
  * The session.
  */
-id: string, };
+id: string, } | { "kind": "device_paired", 
+/**
+ * The device.
+ */
+device_id: string, 
+/**
+ * What it is called.
+ */
+label: string, 
+/**
+ * What it may do.
+ */
+role: "viewer" | "operator" | "metrics", };
 
 /**
  * What an attachment may do.

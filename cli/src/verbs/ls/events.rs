@@ -62,7 +62,7 @@ impl Known {
     /// The event, unless it says what was told already.
     fn note(&mut self, event: Event) -> Option<Event> {
         let is_new = match &event {
-            Event::Gap => false,
+            Event::Gap | Event::DevicePaired { .. } => false,
             Event::SessionRemoved { id } => self.0.remove(id).is_some(),
             Event::Session { session } => {
                 self.0.insert(session.id.clone(), session.clone()).as_ref() != Some(session)
@@ -84,7 +84,7 @@ mod tests {
         let name = |event| match event {
             Event::Session { session } => format!("+{}", session.name),
             Event::SessionRemoved { id } => format!("-{id}"),
-            Event::Gap => "gap".to_owned(),
+            Event::Gap | Event::DevicePaired { .. } => "gap".to_owned(),
         };
         events.map(name).collect()
     }

@@ -47,7 +47,7 @@ impl View {
                 self.sessions.insert(session.id.clone(), session);
             }
             Update::Event(Event::SessionRemoved { id }) => _ = self.sessions.remove(&id),
-            Update::Event(Event::Gap) => {}
+            Update::Event(Event::Gap | Event::DevicePaired { .. }) => {}
         }
     }
 

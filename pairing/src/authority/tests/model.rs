@@ -269,7 +269,10 @@ impl World {
                     .ok();
                 let good =
                     self.committed.get(&token.id()) == Some(&(n, m)) && !self.revoked.contains(&token.id());
-                assert_eq!(opened.map(|who| who.id()), good.then(|| token.id()));
+                assert_eq!(
+                    opened.and_then(|who| who.id().device_id()),
+                    good.then(|| token.id())
+                );
             }
         }
     }

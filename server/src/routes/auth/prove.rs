@@ -1,12 +1,12 @@
-//! `POST /v1/auth/proof`: a device proves its key, and gets an access token.
+//! `POST /v1/auth/proof`: a device or guest proves its key, and gets an access token.
 
 use std::sync::Arc;
 
 use axum::Json;
 use http::HeaderMap;
 use pairing::{
-    Audience, ChallengeError, DeviceId, DeviceToken, Fault, Granted, ProofCheck, ProofError, ShownProof,
-    TokenHolder, UnixMillis,
+    Audience, ChallengeError, Fault, Granted, KeyHolder, ProofCheck, ProofError, ShownProof, TokenHolder,
+    UnixMillis,
 };
 use protocol::{
     WireSecret,
@@ -17,7 +17,7 @@ use super::remote;
 use crate::{
     access::Access,
     audit::action,
-    authenticate::{self, seen},
+    authenticate::{self, seen, token_holder},
     clock,
     connections::Connection,
     error::Failure,
@@ -36,7 +36,6 @@ pub(in crate::routes) async fn prove(
 ) -> Result<Json<Proven>, Failure> {
     let peer = remote(connection.peer())?;
     let token = authenticate::bearer(&headers)?.ok_or(Failure::Unauthenticated)?;
-    let token = DeviceToken::parse(token)?;
     let audience = body
         .audience
         .parse()
@@ -44,15 +43,15 @@ pub(in crate::routes) async fn prove(
             Failure::pairing("malformed_audience", Fault::Malformed, refused.to_string())
         })?;
     let now = clock::now();
-    let holder = access.devices().authenticate(&token, &access.token_key, now)?;
-    let device = holder.id();
+    let holder = token_holder(&access, token, now)?;
+    let id = holder.id();
     match check(&access, &connection, peer, holder, (&body, &audience)) {
         Ok(granted) => {
-            seen(&access, device, peer, now);
-            Ok(Json(answer(&granted)))
+            seen(&access, id, peer, now);
+            Ok(Json(answer(&granted, id)))
         }
         Err(Refused::Proof(refused)) => {
-            note(&access, device, peer, refused, now).await;
+            note(&access, id, peer, refused, now).await;
             Err(refused.into())
         }
         Err(Refused::Connection(failure)) => Err(failure),
@@ -105,17 +104,20 @@ fn check(
     Ok(claimed.grant(&mut random::rng()))
 }
 
-fn answer(granted: &Granted) -> Proven {
+fn answer(granted: &Granted, holder: KeyHolder) -> Proven {
     Proven {
         access_token: WireSecret::new(granted.token.reveal().as_str()),
         expires_in: granted.expires_in.as_secs(),
-        principal: PrincipalKind::Device,
+        principal: match holder {
+            KeyHolder::Device(_) => PrincipalKind::Device,
+            KeyHolder::Guest(_) => PrincipalKind::Guest,
+        },
         challenge: granted.challenge.to_string(),
     }
 }
 
 /// Writes a refusal down that no honest device brings about: a challenge that is old or foreign is what sleep and restarts do.
-async fn note(access: &Access, device: DeviceId, peer: &RemotePeer, refused: ProofError, now: UnixMillis) {
+async fn note(access: &Access, holder: KeyHolder, peer: &RemotePeer, refused: ProofError, now: UnixMillis) {
     let action = match refused {
         ProofError::Challenge(ChallengeError::Foreign | ChallengeError::Expired) | ProofError::NoKey => {
             return;
@@ -126,6 +128,6 @@ async fn note(access: &Access, device: DeviceId, peer: &RemotePeer, refused: Pro
         }
     };
     access
-        .note_refusal(device, peer, action, refused.code(), now)
+        .note_refusal(holder, peer, action, refused.code(), now)
         .await;
 }

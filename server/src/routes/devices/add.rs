@@ -11,7 +11,7 @@ use protocol::{
 };
 
 use crate::{
-    access::Access,
+    access::{Access, Newcomer},
     audit::{AuditRow, action},
     authenticate::name_of,
     clock::{self, timestamp},
@@ -54,7 +54,10 @@ pub(crate) async fn add(
     let record = device.clone();
     let stored = tokio::spawn(async move {
         adding.store.commit_device(record.clone(), row).await?;
+        let newcomer = Newcomer::of(&record);
         adding.devices().add(record);
+        // Nobody may follow.
+        let _ = adding.newcomers.send(newcomer);
         adding.devices_changed.notify_one();
         Ok::<_, crate::store::StoreError>(())
     });

@@ -6,7 +6,7 @@ use http::{HeaderMap, StatusCode};
 use pairing::{AuthError, Commit, CommitError, Device, DeviceToken, Principal, RequestId, UnixMillis};
 
 use crate::{
-    access::Access,
+    access::{Access, Newcomer},
     audit::{AuditRow, action},
     authenticate::{self, name_of},
     clock,
@@ -85,7 +85,10 @@ async fn store(
         return Err(Failure::StoreFailed);
     }
     tracing::info!(device = %device.id, role = %device.role, "paired a device");
+    let newcomer = Newcomer::of(&device);
     access.devices().add(device);
+    // Nobody may follow.
+    let _ = access.newcomers.send(newcomer);
     access.authority().committed(id, now);
     access.devices_changed.notify_one();
     access.pairing_changed.notify_waiters();

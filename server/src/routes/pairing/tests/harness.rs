@@ -57,6 +57,7 @@ fn start(home: &FilePath) -> Arc<Access> {
         pin: certs::SpkiPin::of_spki(b"a key"),
         local_origin: Arc::new(EveryoneOutside),
         touched: Arc::new(|_| Vec::new()),
+        stands_at: Arc::new(|_| Some(100)),
         who_is: Arc::new(NoTailnet),
         doors: Arc::new(crate::testing::NoDoors),
         lockdown: crate::lockdown::LockdownFile::new(home),

@@ -1,0 +1,61 @@
+//! What a guest sees of a session: output from its invitation on, and of the record what it takes to follow that.
+
+use pairing::{Permit, Principal, View};
+use protocol::sessions::Session;
+use terminal::{Offset, Screen};
+
+use super::Handle;
+
+/// The session as it is shown to who holds the permit.
+pub(crate) fn shown_to(permit: &Permit<View>, session: Session) -> Session {
+    if !matches!(permit.principal(), Principal::Guest(_)) {
+        return session;
+    }
+    let resource = session.id.parse().ok();
+    let sees_all = resource.is_some_and(|resource| permit.since(&resource).is_none());
+    Session {
+        args: Vec::new(),
+        cwd: String::new(),
+        labels: Default::default(),
+        note: None,
+        parent: None,
+        attention: protocol::sessions::Attention {
+            message: None,
+            ..session.attention
+        },
+        title: session.title.filter(|_| sees_all),
+        last_line: if sees_all {
+            session.last_line
+        } else {
+            String::new()
+        },
+        ..session
+    }
+}
+
+impl Handle {
+    /// Where the output begins that may be seen; none where all of it may.
+    pub(crate) fn since(&self, permit: &Permit<View>) -> Option<Offset> {
+        permit.since(&self.record.resource).map(Offset)
+    }
+}
+
+/// What the output from an offset on draws into a blank terminal, as far as it is kept.
+pub(super) async fn screen_since(engine: &terminal::Session, since: Offset) -> Box<dyn Screen> {
+    let mut screen = terminal::screen(engine.size());
+    let mut from = since;
+    loop {
+        let output = engine.output(from, PIECE).await;
+        screen.feed(&output.bytes);
+        // Nobody answers what a program asked of somebody else's terminal.
+        screen.take_replies();
+        if output.bytes.is_empty() || output.next_offset >= output.end {
+            screen.release();
+            return screen;
+        }
+        from = output.next_offset;
+    }
+}
+
+/// Bytes that are drawn at a time: others of the daemon have their turn in between.
+const PIECE: usize = 256 * 1024;

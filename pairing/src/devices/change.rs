@@ -1,0 +1,154 @@
+//! Another name, or other rights.
+
+use alloc::sync::Arc;
+
+use super::Devices;
+use crate::{ChangeError, Device, DeviceId, Label, Role, Standing};
+
+/// What is to be another of a device; what is absent stays as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeviceChange {
+    /// Its name.
+    pub label: Option<Label>,
+    /// What it may do.
+    pub role: Option<Role>,
+    /// Whether it may end devices that lack this.
+    pub can_revoke: Option<bool>,
+}
+
+/// A device whose rights have just changed.
+#[derive(Clone, Debug)]
+pub struct Changed {
+    /// Its record now.
+    pub device: Device,
+    /// Its liveness, if its rights changed: what was authenticated before has ended, and once this is quiet no write by the
+    /// former rights is under way.
+    pub ended: Option<Arc<Standing>>,
+}
+
+impl Devices {
+    /// What a device would be, for the store, which is written first.
+    ///
+    /// # Errors
+    /// See [`ChangeError`].
+    pub fn would_be(&self, id: DeviceId, change: &DeviceChange) -> Result<Device, ChangeError> {
+        let now = self.get(id).ok_or(ChangeError::UnknownDevice)?;
+        let mut device = now.clone();
+        if let Some(label) = &change.label {
+            device.label = label.clone();
+        }
+        device.role = change.role.unwrap_or(device.role);
+        device.can_revoke = change.can_revoke.unwrap_or(device.can_revoke);
+        if device.public_key.is_none() && rights(&device) != rights(now) {
+            return Err(ChangeError::WithoutKey);
+        }
+        if device.public_key.is_some() && device.role == Role::Metrics {
+            return Err(ChangeError::NoReader);
+        }
+        Ok(device)
+    }
+
+    /// Changes a device. What was authenticated before ends where the rights are others, as it might do more than these allow.
+    ///
+    /// # Errors
+    /// See [`ChangeError`].
+    pub fn change(&mut self, id: DeviceId, change: &DeviceChange) -> Result<Changed, ChangeError> {
+        let device = self.would_be(id, change)?;
+        let entry = self.live.get_mut(&id).ok_or(ChangeError::UnknownDevice)?;
+        let is_other = rights(&device) != rights(&entry.device);
+        entry.device = device.clone();
+        let ended = is_other.then(|| Arc::clone(&entry.standing));
+        if let Some(standing) = &ended {
+            standing.end();
+        }
+        Ok(Changed { device, ended })
+    }
+}
+
+fn rights(device: &Device) -> (Role, bool) {
+    (device.role, device.can_revoke)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Changed, DeviceChange};
+    use crate::testing::{at, device};
+    use crate::{ChangeError, Devices, Role, Write};
+    use core::time::Duration;
+
+    fn devices() -> Devices {
+        let mut bearer = device(2);
+        bearer.public_key = None;
+        Devices::load([device(1), bearer], [], Duration::from_secs(3600))
+    }
+
+    fn role(role: Role) -> DeviceChange {
+        DeviceChange {
+            role: Some(role),
+            ..DeviceChange::default()
+        }
+    }
+
+    #[test]
+    fn other_rights_end_what_was_authenticated_and_hold_from_then_on() {
+        let mut devices = devices();
+        let id = device(1).id;
+        devices.change(id, &role(Role::Operator)).unwrap();
+        let writer = devices.renew(id, at(0)).unwrap();
+        let permit = writer.permit::<Write>(None).unwrap();
+        let hold = permit.hold().unwrap();
+        let Changed { device, ended } = devices.change(id, &role(Role::Viewer)).unwrap();
+        assert_eq!(device.role, Role::Viewer);
+        let ended = ended.unwrap();
+        assert!(!ended.is_quiet() && permit.hold().is_none());
+        drop(hold);
+        assert!(ended.is_quiet());
+        assert!(devices.renew(id, at(0)).unwrap().permit::<Write>(None).is_err());
+    }
+
+    #[test]
+    fn another_name_ends_nothing_and_neither_do_the_same_rights() {
+        let mut devices = devices();
+        let id = device(1).id;
+        let before = devices.renew(id, at(0)).unwrap();
+        let change = DeviceChange {
+            label: Some("tablet".parse().unwrap()),
+            role: Some(Role::Viewer),
+            can_revoke: Some(false),
+        };
+        let changed = devices.change(id, &change).unwrap();
+        assert_eq!(changed.device.label.as_str(), "tablet");
+        assert!(changed.ended.is_none() && before.is_current());
+    }
+
+    #[test]
+    fn the_grant_to_revoke_is_given_and_taken_at_once() {
+        let mut devices = devices();
+        let id = device(1).id;
+        let grant = |can_revoke| DeviceChange {
+            can_revoke: Some(can_revoke),
+            ..DeviceChange::default()
+        };
+        devices.change(id, &grant(true)).unwrap();
+        let may = devices.renew(id, at(0)).unwrap();
+        assert!(devices.may_revoke(may.principal(), device(2).id).is_ok());
+        devices.change(id, &grant(false)).unwrap();
+        assert!(!may.is_current());
+        let may = devices.renew(id, at(0)).unwrap();
+        assert!(devices.may_revoke(may.principal(), device(2).id).is_err());
+    }
+
+    #[test]
+    fn a_device_without_a_key_keeps_its_rights_and_one_with_a_key_reads_no_metrics() {
+        let mut devices = devices();
+        let mut change = |n, wish: &DeviceChange| devices.change(device(n).id, wish).map(|_| ());
+        assert_eq!(change(2, &role(Role::Operator)), Err(ChangeError::WithoutKey));
+        assert_eq!(change(1, &role(Role::Metrics)), Err(ChangeError::NoReader));
+        assert_eq!(change(3, &role(Role::Viewer)), Err(ChangeError::UnknownDevice));
+        let name = DeviceChange {
+            label: Some("ci".parse().unwrap()),
+            ..DeviceChange::default()
+        };
+        assert_eq!(change(2, &name), Ok(()));
+    }
+}

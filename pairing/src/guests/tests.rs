@@ -1,0 +1,371 @@
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use super::{Guests, Invitation, Invited, Joined, Sight};
+use crate::devices::{ProofCheck, ShownProof};
+use crate::marker::{Any, DeviceList, Manage, Note, OwnRecord, Write};
+use crate::testing::{HashSignatures, SeededRng, at, device, key, sign, token_key};
+use crate::{
+    Audience, AuthError, Authenticated, Clocks, Devices, EndGuestError, Generation, GuestEnd, GuestId,
+    GuestPhase, GuestToken, Holders, InviteError, InviteSecret, JoinError, KeyHolder, Place, Principal,
+    Proofs, ResourceId, Role, UnixMillis, View, guest_text, proof_text,
+};
+
+const HOUR: Duration = Duration::from_secs(3600);
+const PLACE: Place<'static> = Place {
+    generation: Generation(1),
+    tailnet: None,
+};
+
+struct World {
+    guests: Guests,
+    proofs: Proofs,
+    rng: SeededRng,
+}
+
+fn world() -> World {
+    let mut rng = SeededRng::new(1);
+    World {
+        guests: Guests::new(),
+        proofs: Proofs::new(&mut rng),
+        rng,
+    }
+}
+
+fn resource(n: u8) -> ResourceId {
+    alloc::format!("ses_{n:016}").parse().unwrap()
+}
+
+fn audience() -> Audience {
+    "origin:https://localhost:7300".parse().unwrap()
+}
+
+impl World {
+    /// Invites to the first resource from mark 100 on.
+    fn invite(&mut self, now: UnixMillis) -> Invited {
+        let wish = Invitation {
+            sights: [Sight {
+                resource: resource(1),
+                since: Some(100),
+            }]
+            .into(),
+            lasts: HOUR,
+        };
+        self.guests.invite(wish, now, &mut self.rng).unwrap()
+    }
+
+    /// Shows the link with the key that differs by `n`.
+    fn join_with(
+        &mut self,
+        id: GuestId,
+        secret: &InviteSecret,
+        n: u8,
+        now: UnixMillis,
+    ) -> Result<Joined, JoinError> {
+        let holder = self.guests.open(id, secret, now)?;
+        let challenge = self.proofs.challenge(Generation(1), both(now), &mut self.rng);
+        let open = self
+            .proofs
+            .open(challenge.as_str(), Generation(1), both(now))
+            .unwrap();
+        let text = guest_text(challenge.as_str(), &audience(), id);
+        let shown = ShownProof {
+            audience: &audience(),
+            signature: &sign(key(n).as_bytes(), text.as_bytes()),
+        };
+        let proof = holder.prove(key(n), open, shown, check(&|_| true))?;
+        self.guests
+            .join(proof, "198.51.100.7", &token_key(), now, &mut self.rng)
+    }
+
+    fn join(&mut self, invited: &Invited, n: u8, now: UnixMillis) -> Result<Joined, JoinError> {
+        self.join_with(invited.id, &invited.secret, n, now)
+    }
+
+    /// Proves the guest's key, and asks who it is by the access token of that.
+    fn access(&mut self, token: &GuestToken, n: u8, now: UnixMillis) -> Result<Authenticated, AuthError> {
+        let holder = self.guests.authenticate(token, &token_key(), now)?;
+        let challenge = self.proofs.challenge(Generation(1), both(now), &mut self.rng);
+        let open = self
+            .proofs
+            .open(challenge.as_str(), Generation(1), both(now))
+            .unwrap();
+        let text = proof_text(challenge.as_str(), &audience(), token.id());
+        let shown = ShownProof {
+            audience: &audience(),
+            signature: &sign(key(n).as_bytes(), text.as_bytes()),
+        };
+        let proof = holder.prove(open, shown, check(&|_| true), &PLACE).unwrap();
+        let granted = self.proofs.claim(proof, both(now)).unwrap().grant(&mut self.rng);
+        let devices = Devices::new(HOUR);
+        let holders = (&devices, &self.guests);
+        self.proofs
+            .authenticate(&granted.token, &holders, &PLACE, both(now))
+            .and_then(|(_, found)| found)
+    }
+
+    fn phase(&self, id: GuestId, now: UnixMillis) -> GuestPhase {
+        self.guests.view(id, now).unwrap().phase
+    }
+}
+
+fn check<'a>(accepts: &'a dyn Fn(&Audience) -> bool) -> ProofCheck<'a> {
+    ProofCheck {
+        verifier: &HashSignatures,
+        accepts,
+    }
+}
+
+#[test]
+fn a_link_makes_a_guest_of_the_first_key_and_is_refused_to_the_second() {
+    let mut world = world();
+    let invited = world.invite(at(0));
+    assert_eq!(world.phase(invited.id, at(0)), GuestPhase::Invited);
+    world.join(&invited, 1, at(1)).unwrap();
+    assert_eq!(world.join(&invited, 2, at(2)).unwrap_err(), JoinError::Used);
+    let view = world.guests.view(invited.id, at(3)).unwrap();
+    assert_eq!(view.phase, GuestPhase::Joined);
+    assert_eq!(view.joined, Some((at(1), "198.51.100.7".into())));
+    let refused = view.refused.unwrap();
+    assert_eq!((refused.count, refused.at), (1, at(2)));
+}
+
+#[test]
+fn the_same_key_gets_another_token_after_a_lost_answer_and_the_former_is_dead() {
+    let mut world = world();
+    let invited = world.invite(at(0));
+    let lost = world.join(&invited, 1, at(1)).unwrap();
+    let kept = world.join(&invited, 1, at(2)).unwrap();
+    assert!(!lost.authenticated.is_current());
+    assert_eq!(
+        world.access(&lost.token, 1, at(3)).unwrap_err(),
+        AuthError::Unknown
+    );
+    assert!(world.access(&kept.token, 1, at(3)).is_ok());
+    assert_eq!(world.guests.view(invited.id, at(3)).unwrap().refused, None);
+}
+
+#[test]
+fn a_guest_looks_at_what_was_named_from_its_mark_on_and_does_nothing_else() {
+    let mut world = world();
+    let invited = world.invite(at(0));
+    let token = world.join(&invited, 1, at(1)).unwrap().token;
+    let guest = world.access(&token, 1, at(2)).unwrap();
+    assert_eq!(guest.principal(), &Principal::Guest(invited.id));
+    let permit = guest.permit::<View>(None).unwrap();
+    assert!(permit.covers(&resource(1)) && !permit.covers(&resource(2)));
+    assert_eq!(permit.since(&resource(1)), Some(100));
+    assert!(guest.permit::<View>(Some(resource(1))).is_ok());
+    assert!(guest.permit::<View>(Some(resource(2))).is_err());
+    assert!(guest.permit::<Any>(None).is_ok() && guest.permit::<OwnRecord>(None).is_ok());
+    assert!(guest.permit::<Write>(Some(resource(1))).is_err());
+    assert!(guest.permit::<Manage>(Some(resource(1))).is_err());
+    assert!(guest.permit::<Note>(Some(resource(1))).is_err());
+    assert!(guest.permit::<DeviceList>(None).is_err());
+}
+
+#[test]
+fn the_token_alone_opens_nothing_and_neither_does_another_key() {
+    let mut world = world();
+    let invited = world.invite(at(0));
+    let token = world.join(&invited, 1, at(1)).unwrap().token;
+    let holder = world.guests.authenticate(&token, &token_key(), at(2)).unwrap();
+    assert_eq!(holder.as_bearer(None).unwrap_err(), AuthError::ProofRequired);
+    let holder = world.guests.authenticate(&token, &token_key(), at(2)).unwrap();
+    let challenge = world.proofs.challenge(Generation(1), both(at(2)), &mut world.rng);
+    let open = world
+        .proofs
+        .open(challenge.as_str(), Generation(1), both(at(2)))
+        .unwrap();
+    let text = proof_text(challenge.as_str(), &audience(), invited.id);
+    let shown = ShownProof {
+        audience: &audience(),
+        signature: &sign(key(2).as_bytes(), text.as_bytes()),
+    };
+    assert!(holder.prove(open, shown, check(&|_| true), &PLACE).is_err());
+}
+
+#[test]
+fn a_link_is_exchanged_for_a_signature_over_this_daemon_only() {
+    let mut world = world();
+    let invited = world.invite(at(0));
+    for (accepts, by, expected) in [
+        (false, 1, JoinError::WrongAudience),
+        (true, 2, JoinError::BadSignature),
+    ] {
+        let holder = world.guests.open(invited.id, &invited.secret, at(1)).unwrap();
+        let challenge = world.proofs.challenge(Generation(1), both(at(1)), &mut world.rng);
+        let open = world
+            .proofs
+            .open(challenge.as_str(), Generation(1), both(at(1)))
+            .unwrap();
+        let text = guest_text(challenge.as_str(), &audience(), invited.id);
+        let shown = ShownProof {
+            audience: &audience(),
+            signature: &sign(key(by).as_bytes(), text.as_bytes()),
+        };
+        let proven = holder.prove(key(1), open, shown, check(&|_| accepts));
+        assert_eq!(proven.unwrap_err(), expected);
+    }
+    assert_eq!(world.phase(invited.id, at(1)), GuestPhase::Invited);
+}
+
+#[test]
+fn a_guest_ends_at_its_second_whatever_it_holds() {
+    let mut world = world();
+    let invited = world.invite(at(0));
+    let token = world.join(&invited, 1, at(1)).unwrap().token;
+    let guest = world.access(&token, 1, at(3599)).unwrap();
+    assert_eq!(world.guests.next_expiry(), Some(at(3600)));
+    assert!(world.guests.expire(at(3599)).is_empty());
+    assert_eq!(
+        world.access(&token, 1, at(3600)).unwrap_err(),
+        AuthError::Expired,
+        "also before anybody has swept"
+    );
+    let ended: Vec<_> = world
+        .guests
+        .expire(at(3600))
+        .iter()
+        .map(|ended| ended.id)
+        .collect();
+    assert_eq!(ended, [invited.id]);
+    assert!(!guest.is_current());
+    assert!(world.guests.expire(at(3601)).is_empty());
+    assert_eq!(world.guests.next_expiry(), None);
+    assert_eq!(world.access(&token, 1, at(3601)).unwrap_err(), AuthError::Expired);
+    assert_eq!(world.join(&invited, 1, at(3601)).unwrap_err(), JoinError::Expired);
+}
+
+#[test]
+fn who_may_end_a_guest_is_the_owner_a_device_that_may_revoke_and_the_guest() {
+    let mut may = device(1);
+    may.can_revoke = true;
+    may.role = Role::Viewer;
+    let other = Principal::Guest(GuestId::from_bytes([9; 8]));
+    let inside = Principal::Session(resource(1));
+    for (by, expected) in [
+        (Principal::Owner, Ok(GuestEnd::Revoked)),
+        (may.principal(), Ok(GuestEnd::Revoked)),
+        (device(2).principal(), Err(EndGuestError::NotPermitted)),
+        (other, Err(EndGuestError::NotPermitted)),
+        (inside, Err(EndGuestError::NotPermitted)),
+        (Principal::Nobody, Err(EndGuestError::NotPermitted)),
+    ] {
+        let mut world = world();
+        let invited = world.invite(at(0));
+        let token = world.join(&invited, 1, at(1)).unwrap().token;
+        let guest = world.access(&token, 1, at(2)).unwrap();
+        let ended = world.guests.end(&by, invited.id, at(3)).map(|_| ());
+        assert_eq!(ended, expected.map(|_| ()), "{by:?}");
+        assert_eq!(guest.is_current(), expected.is_err(), "{by:?}");
+        if let Ok(cause) = expected {
+            assert_eq!(world.phase(invited.id, at(3)), GuestPhase::Ended(cause));
+            assert_eq!(world.access(&token, 1, at(4)).unwrap_err(), AuthError::Revoked);
+            assert_eq!(
+                world
+                    .guests
+                    .end(&Principal::Owner, invited.id, at(4))
+                    .unwrap_err(),
+                EndGuestError::UnknownGuest
+            );
+        }
+    }
+}
+
+#[test]
+fn a_guest_leaves_by_itself_and_its_link_opens_nothing_more() {
+    let mut world = world();
+    let invited = world.invite(at(0));
+    world.join(&invited, 1, at(1)).unwrap();
+    world
+        .guests
+        .end(&Principal::Guest(invited.id), invited.id, at(2))
+        .unwrap();
+    assert_eq!(world.phase(invited.id, at(2)), GuestPhase::Ended(GuestEnd::Left));
+    assert_eq!(world.join(&invited, 1, at(3)).unwrap_err(), JoinError::Ended);
+}
+
+#[test]
+fn five_wrong_secrets_burn_an_invitation_and_none_ends_a_guest() {
+    let mut world = world();
+    let (open, used) = (world.invite(at(0)), world.invite(at(0)));
+    let token = world.join(&used, 1, at(1)).unwrap().token;
+    let wrong = InviteSecret::generate(&mut world.rng);
+    for _ in 0..5 {
+        for id in [open.id, used.id] {
+            assert_eq!(
+                world.join_with(id, &wrong, 2, at(2)).unwrap_err(),
+                JoinError::Unknown
+            );
+        }
+    }
+    assert_eq!(world.phase(open.id, at(2)), GuestPhase::Ended(GuestEnd::Burned));
+    assert_eq!(world.join(&open, 2, at(3)).unwrap_err(), JoinError::Burned);
+    assert!(world.access(&token, 1, at(3)).is_ok());
+}
+
+#[test]
+fn everybody_ends_at_once_when_every_way_in_is_closed() {
+    let mut world = world();
+    let (open, used) = (world.invite(at(0)), world.invite(at(0)));
+    let joined = world.join(&used, 1, at(1)).unwrap();
+    assert_eq!(world.guests.end_all(at(2)).len(), 2);
+    assert!(!joined.authenticated.is_current());
+    assert_eq!(world.join(&open, 1, at(3)).unwrap_err(), JoinError::Ended);
+}
+
+#[test]
+fn an_invitation_to_nothing_or_for_too_long_or_one_too_many_is_refused() {
+    let mut world = world();
+    let mut invite = |sights: Vec<Sight>, lasts| {
+        let wish = Invitation { sights, lasts };
+        world.guests.invite(wish, at(0), &mut world.rng).map(|_| ())
+    };
+    let one = || {
+        [Sight {
+            resource: resource(1),
+            since: None,
+        }]
+        .into()
+    };
+    assert_eq!(invite(Vec::new(), HOUR), Err(InviteError::Nothing));
+    assert_eq!(
+        invite(one(), crate::GUEST + Duration::from_millis(1)),
+        Err(InviteError::TooLong)
+    );
+    for _ in 0..crate::limits::MAX_GUESTS {
+        assert_eq!(invite(one(), HOUR), Ok(()));
+    }
+    assert_eq!(invite(one(), HOUR), Err(InviteError::TooMany));
+}
+
+#[test]
+fn the_ended_are_remembered_in_a_bounded_number() {
+    let mut world = world();
+    for _ in 0..3 * crate::limits::MAX_ENDED_GUESTS {
+        let id = world.invite(at(0)).id;
+        world.guests.end(&Principal::Owner, id, at(0)).unwrap();
+    }
+    assert_eq!(
+        world.guests.views(at(0)).len(),
+        crate::limits::MAX_ENDED_GUESTS + 1
+    );
+}
+
+#[test]
+fn devices_alone_admit_no_guest() {
+    let mut world = world();
+    let invited = world.invite(at(0));
+    let holder = KeyHolder::Guest(invited.id);
+    let admitted = Holders::admit(&Devices::new(HOUR), holder, None, at(0));
+    assert_eq!(admitted, Err(AuthError::Unknown));
+}
+
+/// A moment at which both clocks go alike.
+fn both(now: UnixMillis) -> Clocks {
+    Clocks {
+        wall: now,
+        boot: now.since(UnixMillis(0)),
+    }
+}

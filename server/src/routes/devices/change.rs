@@ -1,0 +1,130 @@
+//! `PATCH /v1/devices/{id}` and `/v1/devices/self`: another name, or other rights, which hold at once.
+
+use std::sync::Arc;
+
+use axum::Json;
+use pairing::{
+    ChangeError, Changed, Device, DeviceChange, DeviceId, Principal,
+    marker::{DeviceManage, OwnRecord},
+};
+use protocol::access::{DeviceChanges, DeviceRecord, NewLabel};
+
+use super::record;
+use crate::{
+    access::Access,
+    audit::{AuditRow, action},
+    authenticate::name_of,
+    clock,
+    error::Failure,
+    extract::{self, Path},
+    peer::Peer,
+    revocation::until_quiet,
+    router::{App, Permitted},
+    routes::label,
+};
+
+pub(crate) async fn change(
+    App(access): App<Arc<Access>>,
+    Permitted(permit): Permitted<DeviceManage>,
+    peer: Peer,
+    Path(id): Path<DeviceId>,
+    extract::Json(body): extract::Json<DeviceChanges>,
+) -> Result<Json<DeviceRecord>, Failure> {
+    let change = DeviceChange {
+        label: body.label.as_deref().map(label).transpose()?,
+        role: body.role,
+        can_revoke: body.can_revoke,
+    };
+    whole(access, permit.principal().clone(), peer, id, change).await
+}
+
+pub(crate) async fn rename_self(
+    App(access): App<Arc<Access>>,
+    Permitted(permit): Permitted<OwnRecord>,
+    peer: Peer,
+    extract::Json(body): extract::Json<NewLabel>,
+) -> Result<Json<DeviceRecord>, Failure> {
+    let principal = permit.principal().clone();
+    let id = principal
+        .device_id()
+        .ok_or(Failure::NotFound("there is no record of you"))?;
+    let change = DeviceChange {
+        label: Some(label(&body.label)?),
+        ..DeviceChange::default()
+    };
+    whole(access, principal, peer, id, change).await
+}
+
+/// In a task of its own: a caller that hangs up must not leave a record that memory contradicts.
+async fn whole(
+    access: Arc<Access>,
+    by: Principal,
+    peer: Peer,
+    id: DeviceId,
+    change: DeviceChange,
+) -> Result<Json<DeviceRecord>, Failure> {
+    let changing = tokio::spawn(async move {
+        let changed = apply(&access, &by, &peer, id, &change).await?;
+        Ok(Json(record(&access, &changed.device)))
+    });
+    let changed = changing.await;
+    changed.unwrap_or_else(|crash| Err(Failure::internal(&crash)))
+}
+
+/// On the disk first, with its row; without it nothing changes. When it returns, nothing is written by the former rights any more.
+async fn apply(
+    access: &Access,
+    by: &Principal,
+    peer: &Peer,
+    id: DeviceId,
+    change: &DeviceChange,
+) -> Result<Changed, Failure> {
+    // One at a time, so that memory and store end with the same.
+    let _turn = access.commits.lock().await;
+    let (before, device) = would_be(access, id, change)?;
+    let row = AuditRow::new(clock::now(), name_of(by), peer, action_of(&before, &device), id)
+        .detail(difference(&before, &device));
+    access.store.change_device(device, row).await.map_err(|error| {
+        tracing::error!(device = %id, %error, "a device's change could not be stored");
+        Failure::StoreFailed
+    })?;
+    let changed = access.devices().change(id, change)?;
+    if let Some(ended) = &changed.ended {
+        access.connections().say_changed(id);
+        until_quiet(ended).await;
+        tracing::info!(device = %id, role = %changed.device.role, "changed what a device may do");
+    }
+    Ok(changed)
+}
+
+fn would_be(access: &Access, id: DeviceId, change: &DeviceChange) -> Result<(Device, Device), ChangeError> {
+    let devices = access.devices();
+    let before = devices.get(id).ok_or(ChangeError::UnknownDevice)?.clone();
+    Ok((before, devices.would_be(id, change)?))
+}
+
+fn action_of(before: &Device, after: &Device) -> &'static str {
+    let rights = |device: &Device| (device.role, device.can_revoke);
+    if rights(before) == rights(after) {
+        action::DEVICE_RENAMED
+    } else {
+        action::ROLE_CHANGED
+    }
+}
+
+fn difference(before: &Device, after: &Device) -> String {
+    let mut said = Vec::new();
+    if before.role != after.role {
+        said.push(format!("role {} instead of {}", after.role, before.role));
+    }
+    if before.can_revoke != after.can_revoke {
+        said.push(format!("can_revoke {}", after.can_revoke));
+    }
+    if before.label != after.label {
+        said.push(format!("called {} instead of {}", after.label, before.label));
+    }
+    if said.is_empty() {
+        said.push("nothing".to_owned());
+    }
+    said.join(", ")
+}
