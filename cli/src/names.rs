@@ -4,6 +4,8 @@ use std::fmt::Display;
 
 use pairing::DeviceId;
 use protocol::{
+    access::DeviceRecord,
+    guests::GuestRecord,
     pairing::{RequestStatus, RequestView},
     sessions::{Session, SessionState},
 };
@@ -60,7 +62,7 @@ pub(crate) trait Device {
     fn label(&self) -> &str;
 }
 
-impl Device for protocol::access::DeviceRecord {
+impl Device for DeviceRecord {
     fn id(&self) -> DeviceId {
         self.id
     }
@@ -98,6 +100,19 @@ pub(crate) fn devices<'a, T: Device>(devices: &'a [T], words: &[String]) -> Resu
         }
     }
     Ok(meant)
+}
+
+/// The guest with this id, or the only one whose id begins so.
+pub(crate) fn guest<'a>(guests: &'a [GuestRecord], word: &str) -> Result<&'a GuestRecord, Failure> {
+    let begin = |guest: &&GuestRecord| id_begins(&guest.id.to_string(), word);
+    let found = guests.iter().filter(begin).collect();
+    only(
+        found,
+        "guest",
+        word,
+        "`transom guests` shows who there is",
+        |guest| guest.id,
+    )
 }
 
 /// The pending request with this code (`493-027` or `493027`) or id.

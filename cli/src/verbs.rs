@@ -8,6 +8,8 @@ mod config;
 mod devices;
 mod disconnect;
 mod groups;
+mod guests;
+mod invite;
 mod keys;
 mod lockdown;
 mod logs;
@@ -94,6 +96,10 @@ pub(crate) enum Verb {
     Lockdown(lockdown::Args),
     /// Show who did what, and whether that record is whole
     Audit(audit::Args),
+    /// Invite somebody to look at sessions for a while: make links for a browser
+    Invite(invite::Args),
+    /// List the guests, or end them
+    Guests(guests::Args),
     /// Pair this machine with daemons elsewhere, and list them
     Remote(remote::Args),
     /// Say who you are to the daemon, and what you may do
@@ -134,6 +140,8 @@ impl Verb {
             Self::Reject(args) => args.json,
             Self::Devices(args) => args.json,
             Self::Revoke(args) => args.json,
+            Self::Invite(args) => args.json,
+            Self::Guests(args) => args.json,
             Self::Remote(args) => args.json,
             Self::Whoami(args) => args.json,
             Self::Disconnect(args) => args.json,
@@ -182,6 +190,8 @@ impl Verb {
             Self::Reject(_) => target.refuse_but_for_owner("reject"),
             Self::Disconnect(_) => target.refuse_but_for_owner("disconnect"),
             Self::Audit(_) => target.refuse_but_for_owner("audit"),
+            Self::Invite(_) => target.refuse_but_for_owner("invite"),
+            Self::Guests(_) => target.refuse_but_for_owner("guests"),
             Self::Status(_) => target.refuse_but_for_owner("status"),
             Self::Restart(_) => target.refuse_but_for_owner("restart"),
             Self::Shutdown(_) => target.refuse_but_for_owner("shutdown"),
@@ -223,6 +233,8 @@ impl Verb {
             Self::Disconnect(args) => disconnect::run(&args).await,
             Self::Lockdown(args) => lockdown::run(&args, target).await,
             Self::Audit(args) => audit::run(&args).await,
+            Self::Invite(args) => invite::run(&args).await,
+            Self::Guests(args) => guests::run(&args).await,
             Self::Status(args) => status::run(&args).await,
             Self::Restart(args) => restart::run(&args).await,
             Self::Shutdown(args) => shutdown::run(&args).await,

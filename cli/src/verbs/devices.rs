@@ -1,6 +1,7 @@
 //! `transom devices`: who is paired.
 
 mod add;
+mod change;
 
 use jiff::Timestamp;
 use protocol::access::{DeviceRecord, DeviceSummary};
@@ -23,15 +24,27 @@ enum DevicesVerb {
     List,
     /// Add a device without a key, for a script: whoever has its token is the device
     Add(add::Args),
+    /// Give a device another role, or the grant to revoke; it holds at once
+    Role(change::RoleArgs),
+    /// Give a device another name
+    Rename(change::RenameArgs),
 }
 
-/// Lists them, or adds one.
+/// Lists them, adds one, or changes one.
 pub(crate) async fn run(args: &Args, target: &Target) -> Result<u8, Failure> {
     match &args.verb {
         None | Some(DevicesVerb::List) => list(args.json, target).await,
         Some(DevicesVerb::Add(wish)) => {
             target.refuse_but_for_owner("devices add")?;
             add::run(wish, args.json).await
+        }
+        Some(DevicesVerb::Role(wish)) => {
+            target.refuse_but_for_owner("devices role")?;
+            change::role(wish, args.json).await
+        }
+        Some(DevicesVerb::Rename(wish)) => {
+            target.refuse_but_for_owner("devices rename")?;
+            change::rename(wish, args.json).await
         }
     }
 }

@@ -28,7 +28,7 @@ pub(crate) fn grouped(command: Command) -> Command {
 }
 
 /// Each verb that is not hidden stands in one of them.
-const GROUPS: [(&str, &[&str]); 6] = [
+const GROUPS: [(&str, &[&str]); 7] = [
     ("Start and follow", &["run", "new", "ls", "attach", "view"]),
     (
         "Steer and look from scripts",
@@ -48,6 +48,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
             "audit",
         ],
     ),
+    ("Guests", &["invite", "guests"]),
     ("Daemons elsewhere", &["remote", "whoami"]),
     ("The daemon", &["up", "status", "restart", "shutdown", "config"]),
 ];
