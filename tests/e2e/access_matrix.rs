@@ -1,6 +1,6 @@
 //! Every route × every principal, from the routers' own lists.
 
-use harness::{Answer, Device, Inside, Owner, TestDaemon, TlsClient};
+use harness::{Answer, Device, Guest, Inside, Invitation, Owner, TestDaemon, TlsClient, until};
 use pairing::{Role, Scope};
 use server::RouteInfo;
 
@@ -10,12 +10,12 @@ use crate::devices::{add, bind_to_a_node};
 async fn every_route_admits_exactly_the_principals_of_the_table() {
     let mut daemon = TestDaemon::start().await;
     let cast = Cast::assemble(&mut daemon).await;
-    let session = daemon.owner().shell("sleep 600").await;
+    let session = cast.named.clone();
     let mut faults = Vec::new();
     for route in routes() {
-        let expected = expectation(route.scope);
+        let expected = expectation(&route);
         for (name, admitted) in PRINCIPALS.iter().zip(expected) {
-            let answer = cast.ask(name, &route, &session.id).await;
+            let answer = cast.ask(name, &route, &session).await;
             if admits(&answer, route.scope) != admitted {
                 faults.push(format!(
                     "{} {} as {name}: {}",
@@ -55,7 +55,7 @@ async fn every_route_admits_a_session_to_itself_and_its_children_by_the_table_an
 }
 
 #[tokio::test]
-async fn a_device_is_told_apart_from_nobody_and_from_one_that_was_revoked() {
+async fn a_device_or_guest_is_told_apart_from_nobody_and_from_one_that_has_ended() {
     let mut daemon = TestDaemon::start().await;
     let cast = Cast::assemble(&mut daemon).await;
     for route in routes()
@@ -68,6 +68,8 @@ async fn a_device_is_told_apart_from_nobody_and_from_one_that_was_revoked() {
             ("revoked device", "401 revoked"),
             ("device without proof", "401 proof_required"),
             ("device on another node", "403 unknown_node"),
+            ("expired guest", "401 expired"),
+            ("ended guest", "401 revoked"),
         ] {
             assert_eq!(verdict(name).await, expected, "{}", route.path);
         }
@@ -80,18 +82,22 @@ fn every_route_has_a_scope_with_an_expectation() {
         // A scope about resources names the resource, or is a list or a creation.
         let names_one = route.path.contains('{') && route.scope.is_about_resource();
         assert_eq!(route.resource.is_some(), names_one, "{}", route.path);
-        expectation(route.scope);
+        expectation(&route);
     }
 }
 
-/// Who asks; revoked devices, those that prove nothing or come from elsewhere, and strangers are admitted to nothing but the
+/// Who asks; the ended, those that prove nothing or come from elsewhere, and strangers are admitted to nothing but the
 /// public.
-const PRINCIPALS: [&str; 9] = [
+const PRINCIPALS: [&str; 13] = [
     "owner",
     "operator",
     "viewer",
     "viewer who may revoke",
     "metrics reader",
+    "guest",
+    "guest of another session",
+    "expired guest",
+    "ended guest",
     "revoked device",
     "device without proof",
     "device on another node",
@@ -99,20 +105,24 @@ const PRINCIPALS: [&str; 9] = [
 ];
 
 /// The table of access.md 3, for the principals above.
-fn expectation(scope: Scope) -> [bool; 9] {
-    // Owner, operator, viewer, viewer who may revoke, metrics reader.
-    let living = match scope {
-        Scope::Public => return [true; 9],
-        Scope::Any | Scope::View => [true, true, true, true, false],
-        Scope::Write | Scope::Manage | Scope::Note => [true, true, false, false, false],
-        Scope::OwnRecord => [false, true, true, true, false],
-        Scope::DeviceList | Scope::DeviceRevoke | Scope::Lockdown => [true, false, false, true, false],
-        Scope::MetricsView => [true, false, false, false, true],
+fn expectation(route: &RouteInfo) -> [bool; 13] {
+    // Owner, operator, viewer, viewer who may revoke, metrics reader, guest, guest of another session.
+    let living = match route.scope {
+        Scope::Public => return [true; 13],
+        Scope::Any => [true, true, true, true, false, true, true],
+        // Lists are filtered; of sessions a guest sees the named ones.
+        Scope::View => [true, true, true, true, false, true, route.resource.is_none()],
+        Scope::Write | Scope::Manage | Scope::Note => [true, true, false, false, false, false, false],
+        Scope::OwnRecord => [false, true, true, true, false, true, true],
+        Scope::DeviceList | Scope::DeviceRevoke | Scope::Lockdown => {
+            [true, false, false, true, false, false, false]
+        }
+        Scope::MetricsView => [true, false, false, false, true, false, false],
         Scope::DeviceManage
         | Scope::GuestManage
         | Scope::AuditView
         | Scope::DaemonManage
-        | Scope::LiftLockdown => [true, false, false, false, false],
+        | Scope::LiftLockdown => [true, false, false, false, false, false, false],
     };
     std::array::from_fn(|place| living.get(place).copied().unwrap_or(false))
 }
@@ -129,7 +139,7 @@ fn expectation_inside(route: &RouteInfo) -> [bool; 3] {
     }
 }
 
-/// All of them; the one that ends its asker comes last.
+/// All of them; the one that ends the devices that ask comes last.
 fn routes() -> Vec<RouteInfo> {
     let mut routes = server::routes().list();
     routes.extend(daemon::routes().list());
@@ -167,6 +177,16 @@ struct Cast {
     revoker: Device,
     /// The token of a device without a key that may read metrics alone.
     metrics: String,
+    /// Invited to look at `named`.
+    guest: Guest,
+    /// Invited to look at another session.
+    guest_elsewhere: Guest,
+    /// The same two again, to leave.
+    leaving: [Guest; 2],
+    expired: Guest,
+    ended: Guest,
+    /// A session.
+    named: String,
     revoked: Device,
     /// The token of a device without a key that is bound to a node of a tailnet, as which nobody can come here.
     elsewhere: String,
@@ -180,7 +200,21 @@ impl Cast {
         let daemon = &*daemon;
         let revoked = daemon.device(Role::Operator).await;
         daemon.owner().revoke(revoked.id()).await;
+        let named = daemon.owner().shell("sleep 600").await.id;
+        let other = daemon.owner().shell("sleep 600").await.id;
+        let ended = Guest::of(daemon, &[&named]).await;
+        let path = format!("/v1/guests/{}", ended.guest_id());
+        daemon.owner().request("DELETE", &path, None::<&()>).await;
         Self {
+            guest: Guest::of(daemon, &[&named]).await,
+            guest_elsewhere: Guest::of(daemon, &[&other]).await,
+            leaving: [
+                Guest::of(daemon, &[&named]).await,
+                Guest::of(daemon, &[&other]).await,
+            ],
+            expired: expired(daemon, &named).await,
+            ended,
+            named,
             owner: daemon.owner(),
             address: daemon.address(),
             pin: daemon.pin().to_owned(),
@@ -207,11 +241,18 @@ impl Cast {
         if principal == "owner" {
             return self.owner.request(method, &path, body.as_ref()).await;
         }
+        let leaves = method == "DELETE" && route.path == "/v1/guests/self";
         let token = match principal {
             "operator" => Some(self.operator.access().await),
             "viewer" => Some(self.viewer.access().await),
             "viewer who may revoke" => Some(self.revoker.access().await),
             "metrics reader" => Some(self.metrics.clone()),
+            "guest" if leaves => Some(self.leaving[0].access().await),
+            "guest of another session" if leaves => Some(self.leaving[1].access().await),
+            "guest" => Some(self.guest.access().await),
+            "guest of another session" => Some(self.guest_elsewhere.access().await),
+            "expired guest" => Some(self.expired.token().to_owned()),
+            "ended guest" => Some(self.ended.token().to_owned()),
             "revoked device" => Some(self.revoked.token().to_owned()),
             "device without proof" => Some(self.operator.token().to_owned()),
             "device on another node" => Some(self.elsewhere.clone()),
@@ -241,6 +282,19 @@ impl Cast {
     }
 }
 
+/// A guest whose time is over.
+async fn expired(daemon: &TestDaemon, session: &str) -> Guest {
+    let invitation = Invitation::to(daemon, &[session], 1).await;
+    let guest = invitation.open(daemon).await;
+    let guest = guest.unwrap_or_else(|answer| panic!("{answer:?}"));
+    until("the end of a guest", async || {
+        let answer = guest.client().get("/v1/whoami", Some(guest.token())).await;
+        (answer.verdict() == "401 expired").then_some(())
+    })
+    .await;
+    guest
+}
+
 fn concrete(route: &RouteInfo, session: &str) -> String {
     match route.path {
         // An endless answer where it is let in; with a number that is none, it ends at the query.
@@ -249,6 +303,7 @@ fn concrete(route: &RouteInfo, session: &str) -> String {
         path if path.ends_with("/wait") => format!("{}?idle_ms=none", path.replace("{id}", session)),
         path if path.starts_with("/v1/sessions/") => path.replace("{id}", session),
         path if path.contains("/requests/") => path.replace("{id}", "req_0000000000000000"),
+        path if path.contains("/guests/") => path.replace("{id}", "gst_0000000000000000"),
         path if path.contains("/offers/") => path.replace("{id}", "ofr_0000000000000000"),
         path => path.replace("{id}", "dev_0000000000000000"),
     }

@@ -1,6 +1,7 @@
 //! `/v1/devices` and below.
 
 mod add;
+mod change;
 mod revoke;
 
 use harness::TestDaemon;

@@ -10,6 +10,7 @@ mod devices;
 mod embed;
 mod events;
 mod gate;
+mod guests;
 mod life;
 mod lockdown;
 mod pairing_lane;

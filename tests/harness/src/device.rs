@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, sync::Arc};
 
-use pairing::DeviceId;
+use pairing::{DeviceId, KeyHolder};
 use protocol::{
     Bytes64,
     access::{ProofOfKey, Proven},
@@ -125,7 +125,7 @@ impl Resolve for Everywhere {
 /// A paired device: it proves its key when it must, and its requests carry access tokens.
 pub struct Device {
     client: TlsClient,
-    id: DeviceId,
+    holder: KeyHolder,
     token: String,
     key: DeviceKey,
     /// The last answer to a proof.
@@ -133,10 +133,15 @@ pub struct Device {
 }
 
 impl Device {
-    pub(crate) fn new(client: TlsClient, id: DeviceId, token: String, key: DeviceKey) -> Self {
+    pub(crate) fn new(
+        client: TlsClient,
+        holder: impl Into<KeyHolder>,
+        token: String,
+        key: DeviceKey,
+    ) -> Self {
         Self {
             client,
-            id,
+            holder: holder.into(),
             token,
             key,
             proven: tokio::sync::Mutex::default(),
@@ -144,8 +149,11 @@ impl Device {
     }
 
     /// Its id.
+    ///
+    /// # Panics
+    /// Of a guest.
     pub fn id(&self) -> DeviceId {
-        self.id
+        self.holder.device_id().expect("a device has a device's id")
     }
 
     /// Its device token, which opens nothing without its key.
@@ -180,16 +188,16 @@ impl Device {
 
     /// The proof of this device's key over a challenge, for the pin that it knows.
     pub fn proof(&self, challenge: &str) -> ProofOfKey {
-        self.proof_for(challenge, &format!("pin:{}", self.client.pin), self.id)
+        self.proof_for(challenge, &format!("pin:{}", self.client.pin), self.holder)
     }
 
-    /// The same for any audience, and in the name of any device.
-    pub fn proof_for(&self, challenge: &str, audience: &str, device: DeviceId) -> ProofOfKey {
+    /// The same for any audience, and in the name of anybody.
+    pub fn proof_for(&self, challenge: &str, audience: &str, holder: impl Into<KeyHolder>) -> ProofOfKey {
         let parsed = audience.parse().expect("an audience");
         ProofOfKey {
             challenge: challenge.to_owned(),
             audience: audience.to_owned(),
-            signature: Bytes64(self.key.sign(&pairing::proof_text(challenge, &parsed, device))),
+            signature: Bytes64(self.key.sign(&pairing::proof_text(challenge, &parsed, holder))),
         }
     }
 

@@ -1,0 +1,159 @@
+//! `PATCH /v1/devices/{id}` and `/v1/devices/self`; the notice of a new device.
+
+use harness::{Pairing, TestDaemon};
+use pairing::Role;
+use protocol::{
+    access::{DeviceChanges, DeviceRecord, NewLabel},
+    attach::{Mode, ServerMessage},
+    events::Event,
+};
+use serde_json::json;
+
+async fn change(daemon: &TestDaemon, id: pairing::DeviceId, changes: &DeviceChanges) -> DeviceRecord {
+    let path = format!("/v1/devices/{id}");
+    daemon.owner().request("PATCH", &path, Some(changes)).await.ok()
+}
+
+fn role(role: Role) -> DeviceChanges {
+    DeviceChanges {
+        role: Some(role),
+        ..DeviceChanges::default()
+    }
+}
+
+#[tokio::test]
+async fn who_may_only_look_from_now_on_becomes_a_viewer_where_it_types_and_is_told() {
+    let daemon = TestDaemon::start().await;
+    let session = daemon.owner().shell("echo ready; cat").await;
+    let device = daemon.device(Role::Operator).await;
+    let mut attached = device.attach(&session.id, Mode::Write, "screen").await;
+    attached.until("ready").await;
+    attached.send_input(b"before\n").await;
+    attached.until("before").await;
+    assert_eq!(
+        change(&daemon, device.id(), &role(Role::Viewer)).await.role,
+        Role::Viewer
+    );
+    loop {
+        let message = attached.next().await.unwrap();
+        if matches!(&message, ServerMessage::Hello(hello) if hello.mode == Mode::View) {
+            break;
+        }
+    }
+    attached.send_input(b"after\n").await;
+    let mut owner = daemon.owner().attach(&session.id, Mode::Write, "screen").await;
+    owner.send_input(b"of the owner\n").await;
+    // It still looks, and what it typed is nowhere.
+    attached.until("of the owner").await;
+    assert!(!attached.text().contains("after"), "{}", attached.text());
+    let refused = device.try_attach(&session.id, Mode::Write, "screen").await;
+    let code = refused.unwrap().until_closed().await;
+    assert_eq!(code, protocol::attach::CLOSE_NOT_PERMITTED);
+}
+
+#[tokio::test]
+async fn who_may_type_from_now_on_attaches_anew_and_types() {
+    let daemon = TestDaemon::start().await;
+    let session = daemon.owner().shell("echo ready; cat").await;
+    let device = daemon.device(Role::Viewer).await;
+    let mut attached = device.attach(&session.id, Mode::View, "screen").await;
+    attached.until("ready").await;
+    change(&daemon, device.id(), &role(Role::Operator)).await;
+    assert_eq!(attached.until_closed().await, 1001);
+    let mut attached = device.attach(&session.id, Mode::Write, "screen").await;
+    attached.send_input(b"typed\n").await;
+    attached.until("typed").await;
+}
+
+#[tokio::test]
+async fn a_change_stands_after_a_restart_and_in_the_list() {
+    let mut daemon = TestDaemon::start().await;
+    let mut device = daemon.device(Role::Viewer).await;
+    let changes = DeviceChanges {
+        label: Some("tablet".to_owned()),
+        role: Some(Role::Operator),
+        can_revoke: Some(true),
+    };
+    change(&daemon, device.id(), &changes).await;
+    daemon.kill_and_restart().await;
+    device.follow(&daemon);
+    let record = &daemon.owner().devices().await[0];
+    assert_eq!(
+        (record.label.as_str(), record.role, record.can_revoke),
+        ("tablet", Role::Operator, true)
+    );
+    assert_eq!(device.get("/v1/devices").await.status, 200, "it may revoke");
+    let renamed = device
+        .request(
+            "PATCH",
+            "/v1/devices/self",
+            Some(&NewLabel {
+                label: "mine".to_owned(),
+            }),
+        )
+        .await;
+    assert_eq!(renamed.ok::<DeviceRecord>().label, "mine");
+    let own = json!({ "role": "viewer" });
+    let refused = device.request("PATCH", "/v1/devices/self", Some(&own)).await;
+    assert_eq!(refused.status, 400, "nobody widens or changes itself");
+}
+
+#[tokio::test]
+async fn who_may_revoke_ends_guests_and_those_that_may_not_and_itself_alone_of_the_others() {
+    let daemon = TestDaemon::start().await;
+    let revoker = async || {
+        Pairing::with_terms(&daemon, Role::Viewer, true)
+            .await
+            .finish(&daemon)
+            .await
+    };
+    let (one, two) = (revoker().await, revoker().await);
+    let plain = daemon.device(Role::Operator).await;
+    let revoke = async |target: pairing::DeviceId| one.delete(&format!("/v1/devices/{target}")).await.status;
+    assert_eq!(revoke(two.id()).await, 403);
+    assert_eq!(revoke(plain.id()).await, 200);
+    assert_eq!(plain.get("/v1/whoami").await.verdict(), "401 revoked");
+    assert_eq!(revoke(one.id()).await, 200);
+    assert_eq!(two.get("/v1/whoami").await.status, 200);
+}
+
+#[tokio::test]
+async fn every_other_device_and_the_owner_are_told_of_a_new_one() {
+    let daemon = TestDaemon::start().await;
+    let device = daemon.device(Role::Viewer).await;
+    let mut readers = [device.events(None).await, daemon.owner().events(None).await];
+    for reader in &mut readers {
+        assert!(matches!(reader.next().await, Some((_, Event::Gap))));
+    }
+    let newcomer = daemon.device(Role::Operator).await;
+    for reader in &mut readers {
+        let (_, event) = reader.next().await.unwrap();
+        let expected = Event::DevicePaired {
+            device_id: newcomer.id(),
+            label: "a test's phone".to_owned(),
+            role: Role::Operator,
+        };
+        assert_eq!(event, expected);
+    }
+}
+
+#[tokio::test]
+async fn the_command_changes_roles_and_names() {
+    let daemon = TestDaemon::start().await;
+    let device = daemon.device(Role::Viewer).await;
+    let id = device.id().to_string();
+    let done = daemon
+        .cli(&["devices", "role", &id, "operator", "--can-revoke"])
+        .await;
+    assert!(done.code == 0, "{}", done.stderr);
+    assert!(
+        done.stdout.contains("operator") && done.stdout.contains("revoke"),
+        "{}",
+        done.stdout
+    );
+    let done = daemon.cli(&["devices", "rename", &id, "couch tablet"]).await;
+    assert!(done.code == 0, "{}", done.stderr);
+    let record = &daemon.owner().devices().await[0];
+    assert_eq!(record.label, "couch tablet");
+    assert!(record.can_revoke && record.role == Role::Operator);
+}
