@@ -1,3 +1,4 @@
+import { GuestPage } from "./guest/page";
 import { Home } from "./home/page";
 import { verdict } from "./keys/access";
 import { Pairing } from "./pairing/page";
@@ -6,10 +7,11 @@ import { strings } from "./strings";
 import { SessionPage } from "./terminal/page";
 import { Ended, HomeLink, Message } from "./ui/message";
 
-/** The screen of the address; a device that is trusted no more sees that and nothing else, except to pair anew. */
+/** The screen of the address; a device that is trusted no more sees that and nothing else, except to pair anew or as a guest. */
 export function App() {
   const at = route.value;
   if (at.kind === "pair") return <Pairing />;
+  if (at.kind === "guest") return <GuestPage />;
   if (verdict.value) return <Ended reason={verdict.value} />;
   if (at.kind === "home") return <Home />;
   if (at.kind === "session") return <SessionPage key={at.id} id={at.id} />;

@@ -17,6 +17,16 @@ export const verdict = signal<Verdict | null>(null);
 /** An end of trust. */
 export type Verdict = "revoked" | "expired" | "unrecognised";
 
+/** As whom a session is followed: this browser's device, or a guest. */
+export interface Authority {
+  /** Whom the daemon at this address knows; rejects with `NoAccess` where nobody. */
+  authenticate(ended: AbortSignal): Promise<Credential>;
+  /** Asks who that is now. */
+  refresh(credential: Credential, ended: AbortSignal): Promise<Credential>;
+  /** Who it was last; null while unknown. */
+  current(): Credential | null;
+}
+
 /** Thrown where a link cannot go on: nobody to be. */
 export class NoAccess extends Error {
   override readonly name = "NoAccess";
@@ -53,6 +63,9 @@ export async function refresh(credential: Credential, ended: AbortSignal): Promi
   device.value = changed;
   return changed;
 }
+
+/** This browser's device. */
+export const asDevice: Authority = { authenticate, refresh, current: () => device.peek() };
 
 /** Times a round trip as this device, and learns for certain whether it still is one. */
 export const probe: Probe = async (ended) => {

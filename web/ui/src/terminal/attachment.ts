@@ -18,7 +18,7 @@ import {
 import { utf8, type Bytes } from "../api/encoding";
 import type { Link, LinkEnd, Probe } from "../connection/connection";
 import { linkEndOf } from "../connection/refusals";
-import { authenticate, NoAccess, refresh } from "../keys/access";
+import { asDevice, NoAccess, type Authority } from "../keys/access";
 import { assertHere, forgetDaemon, isHere } from "../keys/daemon";
 import { bearerOf } from "../keys/proof";
 import type { Credential } from "../keys/store";
@@ -30,6 +30,8 @@ import { keysIn, type InputQueue } from "./input-queue";
 export class Attachment {
   /** What the daemon said at the last attach; null before the first. */
   readonly hello = signal<Hello | null>(null);
+  /** Whether anything was drawn. */
+  readonly drawn = signal(false);
   /** How the program ended; null while it runs. */
   readonly exit = signal<Exit | null>(null);
   /** Who is there; null before the daemon has said so. */
@@ -52,6 +54,7 @@ export class Attachment {
     private readonly session: string,
     private readonly display: Display,
     private readonly input: InputQueue,
+    private readonly authority: Authority = asDevice,
   ) {}
 
   /** Whether what is typed reaches the program, now or after a reconnect. */
@@ -107,7 +110,7 @@ export class Attachment {
   /** One attachment, from the daemon's first word to the cut. */
   readonly link: Link = async (opened, ended) => {
     try {
-      const credential = await authenticate(ended);
+      const credential = await this.authority.authenticate(ended);
       if (this.hello.peek() && this.hello.peek()?.instance !== credential.instance) this.display.forget();
       const token = await bearerOf(credential).current();
       if (ended.aborted) return { kind: "lost" };
@@ -177,8 +180,10 @@ export class Attachment {
         this.input.giveUp();
         return true;
       case "output":
+        this.drawn.value = true;
         return this.display.output(message.offset, message.bytes);
       case "snapshot":
+        if (message.bytes.length > 0) this.drawn.value = true;
         this.display.snapshot(message.ground, message.size, message.bytes);
         return true;
       case "size":
@@ -259,7 +264,7 @@ export class Attachment {
     // The daemon has said all there is, with or without how the program ended.
     if (code === NORMAL_CLOSURE) return { kind: "ended", reason: "finished" };
     forgetDaemon();
-    const now = await refresh(credential, ended);
+    const now = await this.authority.refresh(credential, ended);
     if (code === CLOSE_NOT_PERMITTED && now.role === credential.role) return { kind: "ended", reason: "not_permitted" };
     return code === CLOSE_TOO_MANY ? { kind: "lost", retryAfter: TOO_MANY_PAUSE, why: "too_many" } : { kind: "lost" };
   }

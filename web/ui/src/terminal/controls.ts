@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import { screenOf } from "../api/client";
-import { device, NoAccess } from "../keys/access";
+import { asDevice, NoAccess, type Authority } from "../keys/access";
 import { bearerOf } from "../keys/proof";
 import { Acks } from "./acks";
 import { Attachment } from "./attachment";
@@ -27,7 +27,7 @@ export class Controls {
   private readonly stage: Stage;
   private readonly endings: (() => void)[] = [];
 
-  constructor(session: string, host: HTMLElement, scroller: HTMLElement) {
+  constructor(session: string, host: HTMLElement, scroller: HTMLElement, authority: Authority = asDevice) {
     this.input = inputOf(session);
     this.screen = new Screen(host, {
       typed: (text) => this.type(modified(text, this.modifiers.peek())),
@@ -38,11 +38,11 @@ export class Controls {
       resized: () => this.resized(),
     });
     const acks = new Acks((offset) => this.attachment.acknowledge(offset), soon);
-    this.attachment = new Attachment(session, new Display(this.screen, (offset) => acks.advance(offset)), this.input);
+    this.attachment = new Attachment(session, new Display(this.screen, (offset) => acks.advance(offset)), this.input, authority);
     this.lookBack = new LookBack({
       host,
       read: async (lines, before) => {
-        const credential = device.peek();
+        const credential = authority.current();
         if (!credential) throw new NoAccess("unpaired");
         return screenOf(bearerOf(credential), session, lines, before);
       },

@@ -4,6 +4,7 @@ import { isWaiting } from "../connection/machine";
 import type { Connection } from "../connection/connection";
 import { useConnection } from "../connection/use";
 import { ending, list } from "../home/list";
+import { asDevice, type Authority } from "../keys/access";
 import { strings } from "../strings";
 import { Back, Eye, Readable, Whole } from "../ui/icons";
 import { Ended, Message, ReloadButton } from "../ui/message";
@@ -106,7 +107,8 @@ function TopBar({ id, name, connection, hello, controls }: TopBarProps) {
   );
 }
 
-function ExitBar({ exit }: { exit: Exit }) {
+/** How the program ended. */
+export function ExitBar({ exit }: { exit: Exit }) {
   const how =
     exit.code !== null
       ? strings.terminal.exitedWith(exit.code)
@@ -120,7 +122,8 @@ function ExitBar({ exit }: { exit: Exit }) {
   );
 }
 
-function LostBar() {
+/** Nobody knows how it ended. */
+export function LostBar() {
   return (
     <p class="exit" role="status" data-exit="lost">
       {strings.terminal.lost}
@@ -128,7 +131,8 @@ function LostBar() {
   );
 }
 
-function LoadFailed() {
+/** The terminal's code did not come. */
+export function LoadFailed() {
   return (
     <Message kind="load_failed" title={strings.terminal.loadFailed}>
       <ReloadButton />
@@ -137,16 +141,17 @@ function LoadFailed() {
 }
 
 /** Loads the terminal's code and makes the controls; returns what takes them away again. */
-function open(
+export function open(
   id: string,
   host: HTMLElement | null,
   scroller: HTMLElement | null,
   controls: Signal<Controls | "failed" | null>,
+  authority: Authority = asDevice,
 ): () => void {
   let left = false;
   const load = async (): Promise<void> => {
     const { Controls } = await import("./controls");
-    if (!left && host && scroller) controls.value = new Controls(id, host, scroller);
+    if (!left && host && scroller) controls.value = new Controls(id, host, scroller, authority);
   };
   load().catch(() => (controls.value = "failed"));
   return () => {
@@ -157,8 +162,10 @@ function open(
   };
 }
 
-function recalledView(): View {
+/** How this browser looked at sessions last. */
+export function recalledView(): View {
   return localStorage.getItem(VIEW_KEY) === "readable" ? "readable" : "whole";
 }
 
-const VIEW_KEY = "transom.view";
+/** Where that is kept. */
+export const VIEW_KEY = "transom.view";

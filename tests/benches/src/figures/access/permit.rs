@@ -54,7 +54,7 @@ pub(in crate::figures) fn run(findings: &mut Findings) -> Result<()> {
 fn permit(token: &str, devices: &Mutex<Devices>, proofs: &Mutex<Proofs>) -> Result<()> {
     let token = AccessToken::parse(token)?;
     let devices = lock(devices);
-    let (_, found) = lock(proofs).authenticate(&token, &devices, &PLACE, CLOCKS)?;
+    let (_, found) = lock(proofs).authenticate(&token, &*devices, &PLACE, CLOCKS)?;
     drop(devices);
     let resource = "ses_0123456789abcdef".parse()?;
     black_box(found?.permit::<View>(Some(resource))?);

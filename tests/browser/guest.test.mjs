@@ -1,0 +1,144 @@
+import assert from "node:assert/strict";
+import { DESKTOP, PHONE } from "./support/browser.mjs";
+import { shellAfter } from "./support/daemon.mjs";
+import { partOfLink } from "./support/pairing.mjs";
+import { scenario } from "./support/scenario.mjs";
+import { Terminal } from "./support/terminal.mjs";
+
+/** @typedef {import("./support/scenario.mjs").Scenario} Scenario */
+
+/** Links to look at sessions, as path and fragment. @param {Scenario} s @param {...string} words @returns {Promise<string[]>} */
+async function invite(s, ...words) {
+  const made = await s.daemon.json("invite", ...words);
+  return made.map((/** @type {{ url: string }} */ { url }) => partOfLink(url));
+}
+
+/** Types a line as the owner. @param {Scenario} s @param {string} session @param {string} line */
+async function type(s, session, line) {
+  await s.daemon.json("send", session, line, "--enter");
+}
+
+scenario("a guest opens a link and sees what comes, and nothing of before", async (s) => {
+  await s.daemon.session("shared", shellAfter("first\\r\\n"));
+  const [link = ""] = await invite(s, "shared", "--for", "1h");
+  const device = await s.open(PHONE);
+  await device.goto(link);
+  const terminal = await Terminal.ready(device.page);
+  assert.ok(!device.page.url().includes("#"), "the secret is out of the address bar");
+  await device.page.getByText("Nothing was printed since you were invited.").waitFor();
+  await type(s, "shared", "echo seen-$((1+1))");
+  await terminal.shows("seen-2");
+  assert.ok(!(await terminal.text()).join("\n").includes("first"));
+  assert.equal(await device.page.getByLabel("Type a line").count(), 0);
+  assert.equal(await device.page.getByRole("button", { name: "Actions" }).count(), 0);
+  await device.page.getByText("59 min left").waitFor();
+
+  await device.page.reload();
+  await (await Terminal.ready(device.page)).shows("seen-2");
+  await device.goto(link);
+  await (await Terminal.ready(device.page)).shows("seen-2");
+});
+
+scenario("a second browser is told that the link was used, and the owner that somebody tried", async (s) => {
+  await s.daemon.session("shared", shellAfter("first\\r\\n"));
+  const [link = ""] = await invite(s, "shared", "--for", "1h");
+  const first = await s.open(PHONE);
+  await first.goto(link);
+  await Terminal.ready(first.page);
+  const second = await s.open(DESKTOP);
+  second.tolerate(/status of 409/);
+  await second.goto(link);
+  await second.message("guest_used").waitFor();
+  const [guest] = await s.daemon.json("guests");
+  assert.equal(guest.state, "joined");
+  assert.equal(guest.refused.count, 1);
+});
+
+scenario("a guest that is ended sees that, and one that leaves too", async (s) => {
+  await s.daemon.session("shared", shellAfter("first\\r\\n"));
+  const [one = "", two = ""] = await invite(s, "shared", "--for", "1h", "--count", "2");
+  const ended = await s.open(PHONE);
+  ended.tolerate(/status of 401|WebSocket connection/);
+  await ended.goto(one);
+  await Terminal.ready(ended.page);
+  await s.daemon.json("guests", "end", "--all");
+  await ended.message("guest_ended").waitFor();
+  await ended.page.reload();
+  await ended.message("guest_ended").waitFor();
+
+  const [link = ""] = await invite(s, "shared", "--for", "1h");
+  const leaves = await s.open(PHONE);
+  leaves.tolerate(/status of 4\d\d|WebSocket connection|net::ERR_/);
+  await leaves.goto(link);
+  await Terminal.ready(leaves.page);
+  await leaves.page.getByRole("button", { name: "Leave" }).click();
+  await leaves.message("guest_left").waitFor();
+  await leaves.goto(two);
+  await leaves.message("guest_ended").waitFor();
+});
+
+scenario("a guest is shown each of its sessions, and the end of its time", async (s) => {
+  await s.daemon.session("one", shellAfter("first\\r\\n"));
+  await s.daemon.session("two", shellAfter("first\\r\\n"));
+  const [link = ""] = await invite(s, "one", "two", "--for", "1h", "--with-scrollback");
+  const device = await s.open(PHONE);
+  await device.goto(link);
+  await (await Terminal.ready(device.page)).shows("first");
+  await device.page.getByRole("heading", { name: "one" }).waitFor();
+  await device.page.getByLabel("Sessions").selectOption({ index: 1 });
+  await device.page.getByRole("heading", { name: "two" }).waitFor();
+
+  const [short = ""] = await invite(s, "one", "--for", "6s");
+  const brief = await s.open(DESKTOP);
+  brief.tolerate(/status of 401|WebSocket connection/);
+  await brief.goto(short);
+  await Terminal.ready(brief.page);
+  await brief.message("guest_expired").waitFor();
+});
+
+scenario("links that are cut off, missing or dead say so", async (s) => {
+  const device = await s.open(PHONE);
+  device.tolerate(/status of 4\d\d/);
+  await device.goto("/guest");
+  await device.message("guest_none").waitFor();
+  await device.goto("/guest#gst_0123456789abcdef.short");
+  await device.message("guest_malformed").waitFor();
+  const secret = "s".repeat(43);
+  await device.goto(`/guest#gst_0123456789abcdef.${secret}.sha256/${"p".repeat(43)}`);
+  await device.message("guest_unknown").waitFor();
+});
+
+for (const [kind, profile] of Object.entries({ phone: PHONE, desktop: DESKTOP })) {
+  for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
+    scenario(`a guest's screens draw themselves on a ${colorScheme} ${kind}`, async (s) => {
+      await s.daemon.session("build", shellAfter("first\\r\\n"));
+      const [blank = "", link = ""] = await invite(s, "build", "--for", "90m", "--count", "2");
+      const device = await s.open({ ...profile, colorScheme });
+      device.tolerate(/status of 4\d\d|WebSocket connection|net::ERR_/);
+      const draw = (/** @type {string} */ name) => s.picture(device, `guest-${kind}-${colorScheme}-${name}`);
+      await device.goto(blank);
+      await Terminal.ready(device.page);
+      await device.page.getByText("Nothing was printed").waitFor();
+      await draw("1-blank");
+      await type(s, "build", "ls --color=always /");
+      await (await Terminal.ready(device.page)).shows("usr");
+      await device.page.getByText(/Live · \d+ ms/).waitFor();
+      await draw("2-watching");
+      await s.daemon.json("guests", "end", "--all");
+      await device.message("guest_ended").waitFor();
+      await draw("3-ended");
+      await device.goto(link);
+      await device.message("guest_ended").waitFor();
+      const [used = ""] = await invite(s, "build", "--for", "1h");
+      const first = await s.open(profile);
+      await first.goto(used);
+      await Terminal.ready(first.page);
+      await device.goto(used);
+      await device.message("guest_used").waitFor();
+      await draw("4-used");
+      await device.goto("/guest#cut");
+      await device.message("guest_malformed").waitFor();
+      await draw("5-malformed");
+    });
+  }
+}

@@ -1,0 +1,140 @@
+import { useSignal } from "@preact/signals";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import type { Connection } from "../connection/connection";
+import { useConnection } from "../connection/use";
+import { isWaiting } from "../connection/machine";
+import type { Authority } from "../keys/access";
+import { strings } from "../strings";
+import type { Controls } from "../terminal/controls";
+import type { View } from "../terminal/fit";
+import { Notices } from "../terminal/notices";
+import { ExitBar, LoadFailed, LostBar, open, recalledView, VIEW_KEY } from "../terminal/page";
+import { useVisibleArea } from "../terminal/viewport";
+import { Close, Eye, Readable, Whole } from "../ui/icons";
+import { Ended } from "../ui/message";
+import { Status } from "../ui/status";
+import { duration, startTicking, tick } from "../ui/time";
+import { asGuest, leave, stateOfEnd, type GuestState, type GuestView } from "./join";
+
+interface WatchProps {
+  guest: GuestView;
+  /** Hears how it ended. */
+  over: (after: GuestState) => void;
+}
+
+/** What a guest looks at: one of its sessions at a time. */
+export function Watch({ guest, over }: WatchProps) {
+  const shown = useSignal(guest.sessions[0] ?? "");
+  const authority = useMemo(() => asGuest(guest.credential), [guest]);
+  useEffect(startTicking, []);
+  // The daemon closes at its second; this is for a page whose network is away.
+  useEffect(() => {
+    const timer = setTimeout(() => over({ kind: "expired" }), Math.max(0, guest.until - performance.now()) + GRACE);
+    return () => clearTimeout(timer);
+  }, [guest]);
+  return (
+    <Terminal
+      key={shown.value}
+      id={shown.value}
+      guest={guest}
+      authority={authority}
+      over={over}
+      choose={(id) => (shown.value = id)}
+    />
+  );
+}
+
+interface TerminalProps extends WatchProps {
+  id: string;
+  authority: Authority;
+  choose: (id: string) => void;
+}
+
+function Terminal({ id, guest, authority, over, choose }: TerminalProps) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const host = useRef<HTMLDivElement>(null);
+  const controls = useSignal<Controls | "failed" | null>(null);
+  useVisibleArea();
+  useEffect(() => open(id, host.current, scroller.current, controls, authority), [id]);
+  const ready = controls.value === "failed" ? null : controls.value;
+  const connection = useConnection(ready?.attachment.link ?? null, ready?.attachment.ping, (reason) => over(stateOfEnd(reason)));
+  const hello = ready?.attachment.hello.value ?? null;
+  const name = hello?.name ?? "";
+  useEffect(() => void (document.title = name === "" ? strings.product : `${name} · ${strings.product}`), [name]);
+
+  if (controls.value === "failed") return <LoadFailed />;
+  const state = connection?.state.value;
+  const isOver = state?.kind === "ended" && state.reason !== "finished" && state.reason !== "lost";
+  if (isOver && guest.sessions.length < 2) return <Ended reason={state.reason as "gone"} />;
+  const exit = ready?.attachment.exit.value ?? null;
+  const stale = state !== undefined && isWaiting(state);
+  return (
+    <main class="terminal-page">
+      <Bar id={id} name={name} guest={guest} connection={connection} controls={ready} over={over} choose={choose} />
+      <div class="stage">
+        <div class={stale ? "scroller stale" : "scroller"} ref={scroller}>
+          <div class="host" ref={host} />
+          {!hello && <p class="quiet appears overlay">{strings.terminal.opening}</p>}
+        </div>
+        {hello && ready && !ready.attachment.drawn.value && <p class="blank quiet">{strings.guest.blank}</p>}
+        {ready?.lookBack.looking.value === "reading" && <p class="reading appears">{strings.terminal.reading}</p>}
+        {ready && <Notices controls={ready} isLive={state?.kind === "live"} />}
+      </div>
+      {exit && <ExitBar exit={exit} />}
+      {state?.kind === "ended" && state.reason === "lost" && <LostBar />}
+    </main>
+  );
+}
+
+interface BarProps extends WatchProps {
+  id: string;
+  name: string;
+  connection: Connection | null;
+  controls: Controls | null;
+  choose: (id: string) => void;
+}
+
+function Bar({ id, name, guest, connection, controls, over, choose }: BarProps) {
+  const view = useSignal<View>(recalledView());
+  useEffect(() => {
+    if (controls) controls.view = view.value;
+    localStorage.setItem(VIEW_KEY, view.value);
+  }, [controls, view.value]);
+  const whole = view.value === "whole";
+  const other = whole ? strings.terminal.readable : strings.terminal.whole;
+  return (
+    <header class="bar guest-bar">
+      <div class="bar-title">
+        <h1>{name}</h1>
+        {connection && <Status connection={connection} />}
+      </div>
+      {guest.sessions.length > 1 && (
+        <select class="choice" aria-label={strings.guest.sessions} value={id} onChange={(event) => choose(event.currentTarget.value)}>
+          {guest.sessions.map((session, index) => (
+            <option key={session} value={session}>
+              {session === id && name !== "" ? name : `${index + 1}`}
+            </option>
+          ))}
+        </select>
+      )}
+      <span class="chip" title={strings.terminal.viewOnly}>
+        <Eye />
+        <TimeLeft until={guest.until} />
+      </span>
+      <button type="button" class="square" aria-label={other} title={other} onClick={() => (view.value = whole ? "readable" : "whole")}>
+        {whole ? <Readable /> : <Whole />}
+      </button>
+      <button type="button" class="square" aria-label={strings.guest.leave} title={strings.guest.leave} onClick={() => void leave(guest).then(over)}>
+        <Close />
+      </button>
+    </header>
+  );
+}
+
+function TimeLeft({ until }: { until: number }) {
+  void tick.value;
+  return <span>{strings.guest.left(duration(until - performance.now()))}</span>;
+}
+
+/** Milliseconds for the daemon's own word to come first. */
+const GRACE = 3_000;
