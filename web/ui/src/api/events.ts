@@ -36,6 +36,6 @@ export async function* follow(
 /** A kind that this version does not know is skipped: a newer daemon may have more to say. */
 function eventOf(kind: string, data: string): Event | null {
   if (kind === "gap") return { kind };
-  if (kind !== "session" && kind !== "session_removed") return null;
+  if (kind !== "session" && kind !== "session_removed" && kind !== "device_paired") return null;
   return { ...(JSON.parse(data) as object), kind } as Event;
 }

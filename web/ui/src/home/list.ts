@@ -13,7 +13,10 @@ export const list = signal<ReadonlyMap<string, Session> | null>(null);
 /** The session that was deleted here last, while that is offered to be taken back. */
 export const lastDeleted = signal<{ id: string; name: string } | null>(null);
 
-/** The list after an event about one session; a gap is not about one. */
+/** The device that was paired last, until a person has seen that. */
+export const newcomer = signal<{ label: string; role: Role } | null>(null);
+
+/** The list after an event about one session; others change nothing of it. */
 export function applied(before: ReadonlyMap<string, Session>, event: Event): ReadonlyMap<string, Session> {
   const after = new Map(before);
   if (event.kind === "session") {
@@ -60,6 +63,7 @@ export function since(session: Session): number {
 export function clearList(): void {
   list.value = null;
   lastDeleted.value = null;
+  newcomer.value = null;
   place = { instance: null, seq: null };
 }
 
@@ -91,12 +95,16 @@ async function consume(
     if (event.kind === "gap") {
       list.value = new Map((await read()).filter(({ purge_at }) => purge_at === null).map((session) => [session.id, session]));
       opened();
+    } else if (event.kind === "device_paired") {
+      newcomer.value = { label: event.label, role: event.role };
     } else if (list.value) {
       list.value = applied(list.value, event);
     }
     if (seq !== null) place.seq = seq;
   }
 }
+
+type Role = Extract<Event, { kind: "device_paired" }>["role"];
 
 /** How far the stream of which daemon was read. */
 let place: { instance: string | null; seq: number | null } = { instance: null, seq: null };

@@ -11,7 +11,7 @@ import { Command, Ended } from "../ui/message";
 import { Status } from "../ui/status";
 import { clockTime, startTicking } from "../ui/time";
 import type { Session } from "../protocol";
-import { followSessions, lastDeleted, list, ordered } from "./list";
+import { followSessions, lastDeleted, list, newcomer, ordered } from "./list";
 import { Row } from "./row";
 
 /** `/`: the sessions, live. */
@@ -34,6 +34,7 @@ export function Home() {
       <main>
         <h1 class="visually-hidden">{strings.sessions}</h1>
         {stale && isWaiting(state) && <p class="banner">{strings.home.stale(clockTime(state.since))}</p>}
+        {newcomer.value && <Newcomer label={newcomer.value.label} role={strings.home.roles[newcomer.value.role]} />}
         {lastDeleted.value && <Restore deleted={lastDeleted.value} />}
         {list.value === null ? <Waiting unreachable={isWaiting(state)} /> : <List sessions={list.value} stale={stale} />}
       </main>
@@ -42,6 +43,18 @@ export function Home() {
           {strings.home.device}: <strong>{device.value.label}</strong> · {strings.home.roles[device.value.role]}
         </footer>
       )}
+    </div>
+  );
+}
+
+/** Says that the daemon trusts another device from now on: whoever did not mean that acts now. */
+function Newcomer({ label, role }: { label: string; role: string }) {
+  return (
+    <div class="banner offer" role="status" data-notice="paired">
+      <p>{strings.home.paired(label, role)}</p>
+      <button type="button" onClick={() => (newcomer.value = null)}>
+        {strings.terminal.dismiss}
+      </button>
     </div>
   );
 }
