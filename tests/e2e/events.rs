@@ -77,6 +77,7 @@ async fn what_fifty_missed_events_lead_to_is_what_a_fresh_load_shows() {
         match events.next().await.expect("the stream goes on").1 {
             Event::Session { session } => drop(state.insert(session.id.clone(), session)),
             Event::SessionRemoved { id } => drop(state.remove(&id)),
+            Event::DevicePaired { .. } => panic!("nobody came"),
             Event::Gap => panic!("nothing was missed"),
         }
     }
