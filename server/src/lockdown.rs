@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Instant,
 };
@@ -124,6 +124,8 @@ pub(crate) struct Lockdown {
     file: LockdownFile,
     doors: Arc<dyn Doors>,
     is_locked: AtomicBool,
+    /// How many there were. Written under the authority's lock.
+    count: AtomicU64,
     /// One change at a time.
     turn: tokio::sync::Mutex<()>,
     orders: mpsc::UnboundedSender<Order>,
@@ -138,6 +140,7 @@ impl Lockdown {
             is_locked: AtomicBool::new(file.is_locked()),
             file,
             doors,
+            count: AtomicU64::new(0),
             turn: tokio::sync::Mutex::default(),
             orders,
             received: Mutex::new(Some(received)),
@@ -146,6 +149,12 @@ impl Lockdown {
 
     pub(crate) fn is_locked(&self) -> bool {
         self.is_locked.load(Ordering::Acquire)
+    }
+
+    /// How many lock-downs there were in this life: a pairing that is being committed ends where there was another meanwhile.
+    /// Asked under the authority's lock before the commit, and under that of the devices after it.
+    pub(crate) fn count(&self) -> u64 {
+        self.count.load(Ordering::Acquire)
     }
 
     /// The orders, for who serves. A second server gets none.
@@ -228,7 +237,7 @@ async fn close_all(access: &Arc<Access>, by: Revoker) -> Result<protocol::access
 }
 
 /// Ends what came in remotely, and what waits to.
-fn end_all(access: &Access) -> (Vec<Arc<Standing>>, Ended) {
+pub(crate) fn end_all(access: &Access) -> (Vec<Arc<Standing>>, Ended) {
     access.lockdown.is_locked.store(true, Ordering::Release);
     let ended = {
         let (mut devices, mut guests) = (access.devices(), access.guests());
@@ -243,7 +252,11 @@ fn end_all(access: &Access) -> (Vec<Arc<Standing>>, Ended) {
             ended
         })
     };
-    access.authority().lock_down(clock::now());
+    {
+        let mut authority = access.authority();
+        authority.lock_down(clock::now());
+        access.lockdown.count.fetch_add(1, Ordering::AcqRel);
+    }
     access.pairing_changed.notify_waiters();
     ended
 }

@@ -275,6 +275,19 @@ impl Store {
         self.set_query_only(false).await;
     }
 
+    /// No change is made until what is given is dropped.
+    #[cfg(test)]
+    pub(crate) fn hold_writes(&self) -> std::sync::mpsc::Sender<()> {
+        let (held, end) = std::sync::mpsc::channel::<()>();
+        let wait = move |_: &Transaction<'_>| {
+            end.recv().ok();
+            Ok(())
+        };
+        // It waits in the queue from now on.
+        drop(self.writer.run(Lane::Priority, wait));
+        held
+    }
+
     #[cfg(test)]
     async fn set_query_only(&self, on: bool) {
         self.writer.set_query_only(on).await;

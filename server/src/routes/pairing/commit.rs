@@ -1,9 +1,11 @@
 //! `POST /v1/pairing/requests/{id}/commit`: step 6, a device says that it has kept its token. Only now it exists.
 
-use std::sync::Arc;
+use std::{convert::Infallible, sync::Arc};
 
 use http::{HeaderMap, StatusCode};
-use pairing::{AuthError, Commit, CommitError, Device, DeviceToken, Principal, RequestId, UnixMillis};
+use pairing::{
+    AuthError, Commit, CommitError, Device, DeviceToken, Principal, RequestId, Revoked, UnixMillis,
+};
 
 use crate::{
     access::{Access, Newcomer},
@@ -13,6 +15,7 @@ use crate::{
     error::Failure,
     extract::Path,
     peer::Peer,
+    revocation,
     router::App,
 };
 
@@ -36,13 +39,31 @@ async fn settle(access: &Access, peer: &Peer, id: RequestId, token: &DeviceToken
     if is_device(access, id, token, now)? {
         return Ok(());
     }
-    let prepared = access
-        .authority()
-        .prepare_commit(id, token, &access.token_key, now)?;
-    match prepared {
-        Commit::Already(_) => Ok(()),
-        Commit::New(device) => store(access, peer, id, device, now).await,
+    let (prepared, lockdowns) = {
+        let mut authority = access.authority();
+        let prepared = authority.prepare_commit(id, token, &access.token_key, now)?;
+        (prepared, access.lockdown.count())
+    };
+    let device = match prepared {
+        Commit::Already(_) => return Ok(()),
+        Commit::New(device) => device,
+    };
+    let newcomer = Newcomer::of(&device);
+    store(access, peer, id, device.clone(), now).await?;
+    let ended = {
+        let mut devices = access.devices();
+        devices.add(device);
+        match access.lockdown.count() == lockdowns {
+            true => None,
+            // Before anybody can authenticate with it.
+            false => devices.revoke(&Principal::Owner, newcomer.id, now).ok(),
+        }
+    };
+    match ended {
+        None => begin(access, id, newcomer, now),
+        Some(revoked) => return Err(undo(access, id, revoked, now).await),
     }
+    Ok(())
 }
 
 /// Whether the token is of a device already, as after a lost answer or a restart.
@@ -60,7 +81,7 @@ fn is_device(access: &Access, id: RequestId, token: &DeviceToken, now: UnixMilli
     }
 }
 
-/// On the disk first, then in memory: what is usable survives a crash.
+/// On the disk first: what is usable survives a crash.
 async fn store(
     access: &Access,
     peer: &Peer,
@@ -84,13 +105,31 @@ async fn store(
         access.authority().commit_failed(id);
         return Err(Failure::StoreFailed);
     }
-    tracing::info!(device = %device.id, role = %device.role, "paired a device");
-    let newcomer = Newcomer::of(&device);
-    access.devices().add(device);
+    Ok(())
+}
+
+fn begin(access: &Access, id: RequestId, newcomer: Newcomer, now: UnixMillis) {
+    tracing::info!(request = %id, device = %newcomer.id, role = %newcomer.role, "paired a device");
     // Nobody may follow.
     let _ = access.newcomers.send(newcomer);
     access.authority().committed(id, now);
     access.devices_changed.notify_one();
     access.pairing_changed.notify_waiters();
-    Ok(())
+}
+
+/// Revokes what a lock-down found halfway into the store: it ends whatever is no device yet.
+async fn undo(access: &Access, id: RequestId, revoked: Revoked, now: UnixMillis) -> Failure {
+    let device = revoked.device.id;
+    let Ok(((), ended)) = access.connections().end(device, || Ok::<_, Infallible>(()));
+    let row = AuditRow::new(now, "daemon", "", action::DEVICE_REVOKED, device)
+        .detail(format!("request {id}, locked down before it was committed"));
+    // What failed is in the log; the device is as dead as it can be.
+    let _ = revocation::finish(access, revoked, &ended, row).await;
+    access.authority().commit_failed(id);
+    if access.is_locked_down() {
+        access.authority().lock_down(now);
+    }
+    access.pairing_changed.notify_waiters();
+    tracing::warn!(%device, request = %id, "revoked a device that was being paired while it was locked down");
+    Failure::LockedDown
 }

@@ -1,4 +1,5 @@
 mod harness;
+mod locked_down;
 
 use std::{future::pending, time::Duration};
 
