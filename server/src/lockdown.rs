@@ -8,7 +8,7 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use certs::files::{self, FileError};
@@ -17,6 +17,7 @@ use pairing::{Principal, Standing};
 use tokio::{
     net::TcpListener,
     sync::{mpsc, oneshot},
+    time::timeout_at,
 };
 
 use crate::{
@@ -128,6 +129,8 @@ pub(crate) struct Lockdown {
     count: AtomicU64,
     /// One change at a time.
     turn: tokio::sync::Mutex<()>,
+    /// One change of the file at a time, in the order in which they were wanted.
+    disk: Arc<tokio::sync::Mutex<()>>,
     orders: mpsc::UnboundedSender<Order>,
     /// Taken by the server when it begins to serve.
     received: Mutex<Option<mpsc::UnboundedReceiver<Order>>>,
@@ -142,6 +145,7 @@ impl Lockdown {
             doors,
             count: AtomicU64::new(0),
             turn: tokio::sync::Mutex::default(),
+            disk: Arc::default(),
             orders,
             received: Mutex::new(Some(received)),
         }
@@ -174,12 +178,17 @@ impl Lockdown {
         }
     }
 
-    async fn on_disk(
+    /// Changes the file, after the changes before. It is done even if nobody waits for it any more.
+    fn on_disk(
         &self,
         change: fn(&LockdownFile) -> Result<(), FileError>,
-    ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-        let file = self.file.clone();
-        Ok(tokio::task::spawn_blocking(move || change(&file)).await??)
+    ) -> impl Future<Output = Result<(), DiskError>> + use<> {
+        let (file, disk) = (self.file.clone(), Arc::clone(&self.disk));
+        let changing = tokio::spawn(async move {
+            let _turn = disk.lock().await;
+            Ok(tokio::task::spawn_blocking(move || change(&file)).await??)
+        });
+        async move { changing.await? }
     }
 }
 
@@ -205,8 +214,11 @@ pub(crate) async fn lock_down(access: &Arc<Access>, by: Revoker) -> Outcome {
 async fn close_all(access: &Arc<Access>, by: Revoker) -> Result<protocol::access::LockedDown, Failure> {
     let started = Instant::now();
     let _turn = access.lockdown.turn.lock().await;
-    // On the disk first: what is closed must not come back with a crash.
-    let kept = access.lockdown.on_disk(LockdownFile::create).await;
+    // On the disk first: what is closed must not come back with a crash. A disk that hangs keeps nothing open.
+    let deadline = tokio::time::Instant::from_std(started + DISK);
+    let kept = timeout_at(deadline, access.lockdown.on_disk(LockdownFile::create))
+        .await
+        .unwrap_or_else(|_| Err("the disk does not answer".into()));
     let (standings, mut ended) = end_all(access);
     access.lockdown.close().await;
     let closed = ended.count() as u64;
@@ -219,11 +231,14 @@ async fn close_all(access: &Arc<Access>, by: Revoker) -> Result<protocol::access
         "",
     );
     ended.cut_now();
-    let (written, ()) = tokio::join!(access.store.append_audit_first(row), all_quiet(&standings));
+    let row = timeout_at(deadline, access.store.append_audit_first(row));
+    let (written, ()) = tokio::join!(row, all_quiet(&standings));
     own.into_iter().for_each(cut_after_answer);
-    if let Err(error) = written {
-        // It narrows: it goes on without its row.
-        tracing::error!(%error, "a lock-down could not be written to the audit trail");
+    // It narrows: it goes on without its row.
+    match written {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::error!(%error, "a lock-down could not be written to the audit trail"),
+        Err(_) => tracing::error!("the row of a lock-down waits for the disk"),
     }
     tracing::warn!(closed, "locked down: every remote way in is closed");
     kept.map_err(|error| {
@@ -270,7 +285,8 @@ async fn all_quiet(standings: &[Arc<Standing>]) {
 /// Opens the remote ways in again.
 ///
 /// # Errors
-/// When the row could not be written, a listener not bound, or the file not removed: it is locked still.
+/// When the row could not be written, a listener not bound, or the file not removed: it is locked still, and a second row says so
+/// of the latter two.
 pub(crate) async fn lift(
     access: &Arc<Access>,
     principal: &Principal,
@@ -296,22 +312,24 @@ async fn open_all(access: &Access, row: AuditRow) -> Result<protocol::access::Lo
     if !lockdown.is_locked() {
         return Ok(protocol::access::LockdownLifted { listeners: 0 });
     }
-    let OpenDoors {
-        listeners,
-        link_authority,
-    } = lockdown
-        .doors
-        .open()
-        .await
-        .map_err(|error| Failure::NotLifted(error.to_string()))?;
-    access.store.append_audit(row).await.map_err(|error| {
+    access.store.append_audit(row.clone()).await.map_err(|error| {
         tracing::error!(%error, "an audit row could not be written");
         Failure::StoreFailed
     })?;
-    lockdown
-        .on_disk(LockdownFile::remove)
-        .await
-        .map_err(|error| Failure::NotLifted(error.to_string()))?;
+    let opened = match bind_and_unlock(lockdown).await {
+        Ok(opened) => opened,
+        Err(why) => {
+            let row = row.outcome("not_lifted").detail(&why);
+            if let Err(error) = access.store.append_audit(row).await {
+                tracing::error!(%error, "that a lock-down was not lifted could not be written to the audit trail");
+            }
+            return Err(Failure::NotLifted(why));
+        }
+    };
+    let OpenDoors {
+        listeners,
+        link_authority,
+    } = opened;
     access.set_link_authority(link_authority);
     access.connections().open();
     lockdown.is_locked.store(false, Ordering::Release);
@@ -321,6 +339,19 @@ async fn open_all(access: &Access, row: AuditRow) -> Result<protocol::access::Lo
     tracing::info!(listeners = count, "the lock-down is lifted");
     Ok(protocol::access::LockdownLifted { listeners: count })
 }
+
+/// Nothing that came in by what is bound is served yet.
+async fn bind_and_unlock(lockdown: &Lockdown) -> Result<OpenDoors, String> {
+    let opened = lockdown.doors.open().await.map_err(|error| error.to_string())?;
+    let removed = lockdown.on_disk(LockdownFile::remove).await;
+    removed.map_err(|error| error.to_string())?;
+    Ok(opened)
+}
+
+type DiskError = Box<dyn std::error::Error + Send + Sync>;
+
+/// How long a lock-down waits for the disk before it goes on without.
+const DISK: Duration = Duration::from_secs(2);
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,10 @@ use http::Method;
 use pairing::Role;
 
 use super::LockdownFile;
-use crate::testing::{TestDevice, TestServer};
+use crate::{
+    audit::AuditRow,
+    testing::{TestDevice, TestServer},
+};
 
 async fn locked() -> (TestServer, TestDevice) {
     let server = TestServer::start().await;
@@ -87,6 +90,41 @@ async fn an_address_that_somebody_took_keeps_it_locked() {
     assert_eq!(answer.problem(), (409, "not_lifted".to_owned()));
     assert!(LockdownFile::new(server.directory.path()).is_locked());
     assert!(server.access.is_locked_down());
+    let rows = server.access.store.audit_rows(2).await.unwrap();
+    let said: Vec<_> = rows.iter().map(|row| (&*row.action, &*row.outcome)).collect();
+    assert_eq!(
+        said,
+        [("lockdown_lifted", "ok"), ("lockdown_lifted", "not_lifted")]
+    );
+}
+
+#[tokio::test]
+async fn a_disk_that_hangs_keeps_nothing_open() {
+    let server = TestServer::start().await;
+    let device = server.device(Role::Viewer, false).await;
+    let mut remote = server.http1().await;
+    assert_eq!(remote.get("/v1/whoami", Some(&device)).await.status, 200);
+    let disk = server.access.lockdown.disk.lock().await;
+    let writes = server.access.store.hold_writes();
+    let answer = server.owner().await.ask(Method::POST, "/v1/lockdown", None).await;
+    assert_eq!(answer.problem(), (500, "locked_in_memory_only".to_owned()));
+    assert!(is_shut(&server).await && server.access.is_locked_down());
+    let file = LockdownFile::new(server.directory.path());
+    assert!(!file.is_locked());
+    drop((disk, writes));
+    while !file.is_locked() {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(server.access.store.append_audit(row()).await.ok(), Some(()));
+    let rows = server.access.store.audit_rows(2).await.unwrap();
+    assert_eq!(
+        rows[0].action, "locked_down",
+        "it was written as soon as it could"
+    );
+}
+
+fn row() -> AuditRow {
+    AuditRow::new(crate::clock::now(), "owner", "", "x", "")
 }
 
 #[tokio::test]
