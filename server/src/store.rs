@@ -105,8 +105,7 @@ impl Store {
         let mut connection = schema::open(path, now)?;
         let transaction = connection.transaction()?;
         let (key, begins) = chain::load_or_begin(&transaction, keys)?;
-        let noted = Epoch::read(keys)?;
-        let reason = epoch::behind(&transaction, noted, begins)?;
+        let reason = epoch::behind(&transaction, &key, Epoch::read(keys), begins)?;
         let is_new = begins || reason.is_some();
         if let Some(reason) = reason {
             accept(&transaction, &key, (path, reason), now, older)?;

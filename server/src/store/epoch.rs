@@ -14,7 +14,7 @@ use rusqlite::Transaction;
 
 use super::{
     StoreError, audit,
-    chain::{Link, hex},
+    chain::{AuditKey, Link, hex},
     meta,
 };
 
@@ -84,13 +84,23 @@ impl Epoch {
 /// Compares a store with the file, and says in which way it is older; `begins` where the trail is chained for the first time.
 pub(super) fn behind(
     transaction: &Transaction<'_>,
-    file: Option<Epoch>,
+    key: &AuditKey,
+    file: Result<Option<Epoch>, StoreError>,
     begins: bool,
 ) -> Result<Option<String>, StoreError> {
     let store = Epoch::of(transaction)?;
-    let Some(file) = file else {
-        let missing = "keys/epoch, which says how far it had come, is missing";
-        return Ok((!begins).then(|| missing.to_owned()));
+    let file = match file {
+        Ok(Some(file)) => file,
+        Ok(None) => {
+            let missing = "keys/epoch, which says how far it had come, is missing";
+            return Ok((!begins).then(|| missing.to_owned()));
+        }
+        Err(StoreError::Corrupt { .. }) => {
+            return Ok(Some(
+                "keys/epoch, which says how far it had come, is damaged".to_owned(),
+            ));
+        }
+        Err(other) => return Err(other),
     };
     if store.last.sequence < file.last.sequence {
         return Ok(Some(format!(
@@ -103,6 +113,11 @@ pub(super) fn behind(
             "it knows of {} ended devices, and {} had ended",
             store.revocations, file.revocations
         )));
+    }
+    // Rows are pruned sooner than the file says so: a crash may come in between. That it was this daemon shows the seal.
+    let (pruned, seal) = audit::pruned(transaction)?;
+    if file.last.sequence < pruned.sequence && seal == key.seal(&pruned) {
+        return Ok(None);
     }
     let same = audit::hmac_at(transaction, file.last.sequence)? == Some(file.last.hmac);
     Ok((!same).then(|| format!("row {} of its audit trail is another", file.last.sequence)))

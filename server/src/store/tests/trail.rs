@@ -264,12 +264,57 @@ async fn a_store_whose_epoch_is_gone_or_unreadable_is_refused() {
     let epoch = home.path().join("keys/epoch");
     let before = fs::read(&epoch).unwrap();
     fs::write(&epoch, "nonsense").unwrap();
-    assert!(matches!(open(home.path()), Err(StoreError::Corrupt { .. })));
+    let refused = open(home.path()).unwrap_err();
+    assert!(matches!(refused, StoreError::Older { .. }), "{refused}");
+    assert!(refused.to_string().contains("keys/epoch"), "{refused}");
     fs::remove_file(&epoch).unwrap();
     assert!(matches!(open(home.path()), Err(StoreError::Older { .. })));
     assert_eq!(faults(home.path()), [AuditFault::NoEpoch]);
     certs::files::create(&epoch, &before).unwrap();
     open(home.path()).unwrap();
+}
+
+#[tokio::test]
+async fn a_damaged_epoch_is_gone_on_without_where_the_owner_accepts_it() {
+    let home = written(1).await;
+    fs::write(home.path().join("keys/epoch"), "nonsense").unwrap();
+    let (path, keys) = (home.path().join("transom.db"), home.path().join("keys"));
+    let accepted = Store::open_with(&path, &keys, NOW, OlderStore::Accepted).unwrap();
+    drop(accepted);
+    assert_eq!(faults(home.path()), []);
+    open(home.path()).unwrap();
+}
+
+#[tokio::test]
+async fn a_crash_after_rows_were_pruned_that_the_epoch_names_leaves_a_good_store() {
+    let home = written(5).await;
+    let epoch = home.path().join("keys/epoch");
+    let before = fs::read(&epoch).unwrap();
+    let later = NOW.plus(Duration::from_secs(500 * 24 * 3600));
+    let store = open(home.path()).unwrap().store;
+    for n in 6..=7 {
+        let row = AuditRow::new(later, "owner", "", "a", n);
+        store.append_audit(row).await.unwrap();
+    }
+    store.prune_audit(later).await.unwrap();
+    drop(store);
+    fs::write(&epoch, epoch_at(&before, 3)).unwrap();
+    assert_eq!(faults(home.path()), []);
+    open(home.path()).unwrap();
+    fs::write(&epoch, epoch_at(&before, 3)).unwrap();
+    tamper(home.path(), "UPDATE audit_pruned SET seal = x'00'");
+    assert!(
+        matches!(open(home.path()), Err(StoreError::Older { .. })),
+        "another pruned it"
+    );
+}
+
+/// An epoch file that names an earlier row.
+fn epoch_at(file: &[u8], sequence: u64) -> String {
+    let text = std::str::from_utf8(file).unwrap();
+    let mut words: Vec<_> = text.split(' ').map(str::to_owned).collect();
+    words[1] = sequence.to_string();
+    words.join(" ")
 }
 
 #[tokio::test]
