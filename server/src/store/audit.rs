@@ -18,7 +18,7 @@ pub(super) fn append(
     row: &AuditRow,
 ) -> Result<(), StoreError> {
     let previous = last(transaction)?;
-    let sequence = previous.sequence + 1;
+    let sequence = previous.sequence.saturating_add(1);
     let hmac = key.hmac(&previous.hmac, sequence, row);
     transaction
         .prepare_cached(
@@ -42,7 +42,7 @@ pub(super) fn append(
 /// The last row's place in the chain; where none is left, that of the last one that was pruned.
 pub(super) fn last(transaction: &Transaction<'_>) -> Result<Link, StoreError> {
     let last = transaction
-        .prepare_cached("SELECT sequence, hmac FROM audit ORDER BY sequence DESC LIMIT 1")?
+        .prepare_cached("SELECT sequence, hmac FROM audit WHERE sequence > 0 ORDER BY sequence DESC LIMIT 1")?
         .query_row([], link)
         .optional()?;
     match last {

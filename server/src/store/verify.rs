@@ -19,16 +19,21 @@ pub(super) fn verify(
     let mut check = Check::default();
     let (pruned, seal) = audit::pruned(transaction)?;
     if pruned != Link::BEGIN && seal != key.seal(&pruned) {
-        check.fault(AuditFault::Beginning(pruned.sequence + 1));
+        check.fault(AuditFault::Beginning(pruned.sequence.saturating_add(1)));
     }
     let mut previous = pruned;
     audit::each(transaction, |entry, hmac| {
-        check.verdict.first.get_or_insert(entry.sequence);
         check.verdict.rows += 1;
+        if !is_number(entry.sequence) {
+            check.fault(AuditFault::Changed(entry.sequence));
+            return Ok(());
+        }
+        check.verdict.first.get_or_insert(entry.sequence);
         let expected = key.hmac(&previous.hmac, entry.sequence, &entry.row);
         if hmac != Some(expected) {
-            check.fault(if entry.sequence > previous.sequence + 1 {
-                AuditFault::Missing(previous.sequence + 1, entry.sequence - 1)
+            let next = previous.sequence.saturating_add(1);
+            check.fault(if entry.sequence > next {
+                AuditFault::Missing(next, entry.sequence - 1)
             } else {
                 AuditFault::Changed(entry.sequence)
             });
@@ -57,7 +62,7 @@ impl Check {
     fn epoch(&mut self, transaction: &Transaction<'_>, epoch: &Epoch, last: &Link) -> Result<(), StoreError> {
         let noted = epoch.last.sequence;
         if noted > last.sequence {
-            self.fault(AuditFault::CutOff(last.sequence + 1, noted));
+            self.fault(AuditFault::CutOff(last.sequence.saturating_add(1), noted));
         } else if audit::hmac_at(transaction, noted)?.is_some_and(|hmac| hmac != epoch.last.hmac) {
             self.fault(AuditFault::Another(noted));
         }
@@ -74,6 +79,11 @@ impl Check {
             self.verdict.faults.push(fault);
         }
     }
+}
+
+/// Whether a row can have this number: they begin with one, and a negative one is read as one that SQL has not.
+fn is_number(sequence: u64) -> bool {
+    i64::try_from(sequence).is_ok_and(|number| number > 0)
 }
 
 /// Faults that are named one by one; all are counted.

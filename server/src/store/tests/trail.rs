@@ -318,6 +318,22 @@ fn epoch_at(file: &[u8], sequence: u64) -> String {
 }
 
 #[tokio::test]
+async fn a_row_with_a_number_that_none_can_have_is_noticed() {
+    for number in [-3_i64, -1, 0] {
+        let home = written(2).await;
+        let forged = format!(
+            "INSERT INTO audit SELECT {number}, time, principal, peer, action, target, outcome, detail, hmac
+             FROM audit WHERE sequence = 2"
+        );
+        tamper(home.path(), &forged);
+        assert_eq!(faults(home.path()), [AuditFault::Changed(number.cast_unsigned())]);
+        let store = open(home.path()).unwrap().store;
+        store.append_audit(row("b", "x")).await.unwrap();
+        assert_eq!(reader(home.path()).verify().unwrap().last, Some(3));
+    }
+}
+
+#[tokio::test]
 async fn a_missing_or_another_audit_key_is_refused() {
     let home = written(1).await;
     let key = home.path().join("keys/audit.key");
