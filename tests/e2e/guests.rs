@@ -193,6 +193,24 @@ async fn a_guest_leaves_and_a_device_that_may_revoke_ends_one() {
 }
 
 #[tokio::test]
+async fn a_lock_down_ends_guests_and_their_links() {
+    let daemon = TestDaemon::start().await;
+    let session = shell(&daemon).await;
+    let guest = Guest::of(&daemon, &[&session.id]).await;
+    Invitation::to(&daemon, &[&session.id], 3600).await;
+    let mut attached = guest.attach(&session.id, Mode::View, "screen").await;
+    let locked = daemon.owner().request("POST", "/v1/lockdown", None::<&()>).await;
+    assert_eq!(locked.status, 200, "{}", locked.body);
+    attached.until_closed().await;
+    let records = listed(&daemon).await;
+    assert_eq!(records.len(), 2);
+    assert!(
+        records.iter().all(|one| one.state == GuestState::LockedDown),
+        "{records:?}"
+    );
+}
+
+#[tokio::test]
 async fn the_command_invites_lists_and_ends() {
     let daemon = TestDaemon::start().await;
     let session = shell(&daemon).await;
