@@ -5,6 +5,8 @@ use std::{
     io,
     os::unix::fs::OpenOptionsExt,
     path::Path,
+    thread,
+    time::{Duration, Instant},
 };
 
 use rustix::{
@@ -47,6 +49,23 @@ impl LockError {
 }
 
 impl Lock {
+    /// Takes the lock for a daemon, and waits for a moment where no daemon serves and it is held all the same: whoever did
+    /// something to the store while none was there is done at once.
+    ///
+    /// # Errors
+    /// As [`Lock::take`].
+    pub fn take_to_serve(path: &Path, socket: &Path) -> Result<Self, LockError> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            match Self::take(path) {
+                Err(LockError::AlreadyRunning(_)) if !socket.exists() && Instant::now() < deadline => {
+                    thread::sleep(LOOK);
+                }
+                taken => return taken,
+            }
+        }
+    }
+
     /// Takes the lock, without waiting.
     ///
     /// # Errors
@@ -74,6 +93,10 @@ impl Lock {
     }
 }
 
+/// How long something may take that is done to the store without a daemon.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Between two looks.
+const LOOK: Duration = Duration::from_millis(10);
 /// Opens no link, and waits for nobody where a pipe is in the file's place.
 const PLAIN: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK);
 
@@ -99,5 +122,23 @@ mod tests {
         assert!(matches!(Lock::take(&path), Err(LockError::AlreadyRunning(_))));
         drop(first);
         Lock::take(&path).unwrap();
+    }
+
+    #[test]
+    fn a_daemon_waits_for_who_does_without_one_and_not_for_another_daemon() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, socket) = (folder.path().join("transom.lock"), folder.path().join("socket"));
+        let held = Lock::take(&path).unwrap();
+        let waiting = {
+            let (path, socket) = (path.clone(), socket.clone());
+            std::thread::spawn(move || Lock::take_to_serve(&path, &socket).map(drop))
+        };
+        assert!(matches!(Lock::take(&path), Err(LockError::AlreadyRunning(_))));
+        drop(held);
+        waiting.join().unwrap().unwrap();
+        std::fs::write(&socket, "").unwrap();
+        let _held = Lock::take(&path).unwrap();
+        let refused = Lock::take_to_serve(&path, &socket);
+        assert!(matches!(refused, Err(LockError::AlreadyRunning(_))));
     }
 }

@@ -90,6 +90,14 @@ impl Offline {
     }
 }
 
+/// Has every daemon that begins from now on open no remote way in. It only narrows, so it is done whoever runs.
+///
+/// # Errors
+/// Where it could not be made to last.
+pub fn write_lock_down(paths: &Paths) -> Result<(), UpError> {
+    Ok(LockdownFile::new(&paths.state).create()?)
+}
+
 /// Has the next daemon open no remote way in. It narrows, so it is done even where the store cannot be used: what
 /// is given is why it does not stand in the audit trail then.
 ///
@@ -97,7 +105,7 @@ impl Offline {
 /// Where a daemon runs, or it could not be made to last.
 pub async fn lock_down(paths: &Paths) -> Result<Option<StoreError>, UpError> {
     let _lock = Lock::take(&paths.lock())?;
-    LockdownFile::new(&paths.state).create()?;
+    write_lock_down(paths)?;
     let written = match Store::open(&paths.store(), &paths.keys(), clock::now()) {
         Ok(opened) => opened.store.append_audit(row(action::LOCKED_DOWN, "")).await,
         Err(error) => Err(error),

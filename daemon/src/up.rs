@@ -71,7 +71,7 @@ pub fn up(options: &UpOptions, on_ready: impl FnOnce(&Ready)) -> Result<(), UpEr
     let flags = Vec::from_iter((!options.tls.is_empty()).then(|| ("listen.tls", options.tls.join(","))));
     let (config, _) = Config::load(&paths.config, &flags)?;
     make_directories(&paths)?;
-    let lock = Lock::take(&paths.lock())?;
+    let lock = Lock::take_to_serve(&paths.lock(), &paths.socket())?;
     log::start(&paths.logs()).map_err(UpError::io("write its log"))?;
     let descriptors = DescriptorLimit::current();
     raise_descriptors();

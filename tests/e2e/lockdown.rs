@@ -1,8 +1,12 @@
 //! `POST` and `DELETE /v1/lockdown`, and `transom lockdown`.
 
-use harness::{TestDaemon, until};
+use std::os::unix::net::UnixStream;
+
+use harness::{TerminalOf, TestDaemon, until};
 use pairing::Role;
 use protocol::{access::Status, attach::Mode};
+use rustix::process::Signal;
+use serde_json::json;
 
 #[tokio::test]
 async fn a_lock_down_survives_a_kill_and_ends_with_the_owners_word_only() {
@@ -66,6 +70,61 @@ async fn without_a_daemon_the_next_one_is_locked_down() {
 }
 
 #[tokio::test]
+async fn a_lock_down_while_the_daemon_drains_holds_in_its_next_life() {
+    let daemon = TestDaemon::start().await;
+    let device = daemon.device(Role::Viewer).await;
+    let session = daemon.owner().shell("yes").await;
+    // It never reads, so the daemon drains for as long as it may.
+    let _slow = device.attach(&session.id, Mode::View, "screen").await;
+    let before: Status = daemon.owner().get("/v1/status").await.ok();
+    daemon.owner().post("/v1/restart", &json!({})).await;
+    until("it to drain", || async {
+        UnixStream::connect(daemon.socket()).is_err().then_some(())
+    })
+    .await;
+    let locked = daemon.cli(&["lockdown"]).await;
+    assert_eq!(locked.code, 0, "{locked:?}");
+    let after = until("the next life", || async {
+        let status: Status = daemon.owner().try_get("/v1/status").await?.ok();
+        (status.life != before.life).then_some(status)
+    })
+    .await;
+    assert!(after.locked_down && after.tls.is_empty(), "{after:?}");
+    let verified = daemon.cli(&["audit", "--verify"]).await;
+    assert_eq!(verified.code, 0, "{verified:?}");
+    let rows = daemon.cli(&["audit", "--kind", "locked_down", "--json"]).await;
+    assert_eq!(rows.json().as_array().unwrap().len(), 1, "{rows:?}");
+}
+
+#[tokio::test]
+async fn a_lock_down_of_a_daemon_that_hangs_is_written_down_and_not_said_to_be_done() {
+    let mut daemon = TestDaemon::start().await;
+    daemon.signal(Signal::STOP);
+    let locked = daemon.cli(&["lockdown", "--json"]).await;
+    assert_eq!(locked.code, 5, "{locked:?}");
+    let hint = locked.json()["hint"].to_string();
+    assert!(hint.contains("transom restart --force"), "{locked:?}");
+    daemon.kill_and_restart().await;
+    assert!(daemon.ready().locked_down && daemon.ready().tls.is_empty());
+}
+
+#[tokio::test]
+async fn a_daemon_starts_while_a_person_is_asked_and_then_revokes() {
+    let mut daemon = TestDaemon::start().await;
+    let mut device = daemon.device(Role::Viewer).await;
+    daemon.kill().await;
+    let id = device.id().to_string();
+    let terminal = TerminalOf::start(&daemon.command(&["revoke", &id]), 90, 20).await;
+    terminal.until_shows("[y/N]").await;
+    daemon.start_again().await;
+    device.follow(&daemon);
+    assert_eq!(device.get("/v1/whoami").await.verdict(), "200");
+    terminal.types(b"y\r").await;
+    assert_eq!(terminal.exit().await.code, Some(0));
+    assert_eq!(device.get("/v1/whoami").await.verdict(), "401 revoked");
+}
+
+#[tokio::test]
 async fn a_device_is_revoked_without_a_daemon() {
     let mut daemon = TestDaemon::start().await;
     let mut device = daemon.device(Role::Viewer).await;
@@ -88,7 +147,9 @@ async fn a_device_is_revoked_without_a_daemon() {
         .map(|device| device.id)
         .collect();
     assert_eq!(left, [kept.id()]);
-    let rows = daemon.cli(&["audit", "--kind", "device_revoked", "--json"]).await;
+    let rows = daemon
+        .cli(&["audit", "--kind", "device_revoked", "--json"])
+        .await;
     assert_eq!(rows.json()[0]["detail"], "without a daemon");
     assert_eq!(daemon.cli(&["audit", "--verify"]).await.code, 0);
 }

@@ -1,8 +1,11 @@
 //! `transom lockdown`: close every remote way in, and open them again.
 
+use std::{fmt::Display, time::Duration};
+
 use daemon::offline as store;
 use protocol::access::{LockdownLifted, LockedDown};
 use serde_json::json;
+use tokio::time::{Instant, sleep, timeout};
 
 use super::{offline, up::failure};
 use crate::{client::Client, exit, failure::Failure, output, target::Target};
@@ -32,28 +35,57 @@ pub(crate) async fn run(args: &Args, target: &Target) -> Result<u8, Failure> {
         let locked = client.post::<LockedDown>("/lockdown", &json!({})).await?;
         return said(args.json, &locked, &locked_in_words(&locked));
     }
-    let locked = match offline::away(&client).await? {
-        None => client.post::<LockedDown>("/lockdown", &json!({})).await?,
-        Some(away) => without_a_daemon(away).await?,
-    };
+    let locked = here(&client).await?;
     said(args.json, &locked, &locked_in_words(&locked))
 }
 
-async fn without_a_daemon(away: Failure) -> Result<LockedDown, Failure> {
+/// Locks the daemon of this machine down. Where it does not answer it is written down for whichever comes next, and then tried
+/// until a daemon has done it, or none is there.
+async fn here(client: &Client) -> Result<LockedDown, Failure> {
+    let away = match asked(client).await {
+        Err(failure) if offline::may_be_done_here(&failure) => failure,
+        answered => return answered,
+    };
     let paths = offline::paths()?;
     if !store::has_store(&paths) {
         return Err(away);
     }
-    let unwritten = store::lock_down(&paths).await.map_err(|error| failure(&error))?;
+    let kept = store::write_lock_down(&paths);
+    let deadline = Instant::now() + offline::PATIENCE;
+    while Instant::now() < deadline {
+        match store::lock_down(&paths).await {
+            Ok(unwritten) => return Ok(without_a_daemon(unwritten)),
+            Err(error) if error.is_taken() => {}
+            Err(error) => return Err(failure(&error)),
+        }
+        // It began before the file was there, or hangs.
+        match asked(client).await {
+            Err(failure) if failure.is_about_the_link() => sleep(offline::LOOK).await,
+            answered => return answered,
+        }
+    }
+    kept.map_err(|error| failure(&error))?;
+    Err(offline::hangs(
+        "the next daemon is locked down, but the one that runs does not answer: what it has open may be open still",
+    ))
+}
+
+async fn asked(client: &Client) -> Result<LockedDown, Failure> {
+    timeout(ANSWER, client.post("/lockdown", &json!({})))
+        .await
+        .unwrap_or_else(|_| Err(Failure::no_answer(client.place())))
+}
+
+fn without_a_daemon(unwritten: Option<impl Display>) -> LockedDown {
     if let Some(error) = unwritten {
         output::note(&format!(
             "it is locked down, and that does not stand in the audit trail: {error}"
         ));
     }
-    Ok(LockedDown {
+    LockedDown {
         closed: 0,
         elapsed_us: 0,
-    })
+    }
 }
 
 async fn lift(client: &Client, is_json: bool) -> Result<u8, Failure> {
@@ -92,3 +124,6 @@ fn lifted_in_words(lifted: &LockdownLifted, is_offline: bool) -> String {
         (count, false) => format!("the lock-down is lifted: {count} remote listeners are open"),
     }
 }
+
+/// How long the daemon may take: it waits for its disk for 2 s.
+const ANSWER: Duration = Duration::from_secs(5);

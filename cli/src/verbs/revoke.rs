@@ -86,16 +86,29 @@ pub(crate) async fn run(args: &Args, target: &Target) -> Result<u8, Failure> {
         true => devices.iter().collect(),
         false => names::devices(&devices, &args.devices)?,
     };
-    if !args.yes && !meant.is_empty() && !confirmed(&meant)? {
-        return Err(Failure::failed(
-            "not_confirmed",
-            "nothing was revoked",
-            "answer y, or say --yes",
-        ));
+    if !args.yes && !meant.is_empty() {
+        // A person takes their time: a daemon may begin meanwhile, or end.
+        drop(place);
+        if !confirmed(&meant)? {
+            return Err(Failure::failed(
+                "not_confirmed",
+                "nothing was revoked",
+                "answer y, or say --yes",
+            ));
+        }
+        place = Place::find(args, target).await?;
     }
     let mut all = Vec::new();
     for device in meant {
-        let revoked = place.revoke(device.id).await?;
+        let revoked = match place.revoke(device.id).await {
+            // It ended since it was found.
+            Err(failure) if failure.is_unreachable() => {
+                drop(place);
+                place = Place::find(args, target).await?;
+                place.revoke(device.id).await
+            }
+            done => done,
+        }?;
         if !args.json {
             output::sentence(&described(device, &revoked))?;
         }

@@ -89,6 +89,11 @@ impl UpError {
         matches!(self, Self::Config(_) | Self::Paths(_))
     }
 
+    /// Whether another process holds the lock: a daemon, also one that starts or drains, or who does without one.
+    pub fn is_taken(&self) -> bool {
+        matches!(self, Self::Lock(LockError::AlreadyRunning(_)))
+    }
+
     pub(super) fn io(what: &'static str) -> impl Fn(io::Error) -> Self {
         move |source| Self::System { what, source }
     }
