@@ -110,10 +110,9 @@ impl RemoteWay {
         let request = self.request(Method::POST, &path).json(&json!({}));
         let response = self.ask(request, self.record.token.expose()).await?;
         if let Err(failure) = way::done(response, self.place()).await {
-            return Err(if failure.is_about_the_link() {
-                failure
-            } else {
-                unfinished(&self.name)
+            return Err(match is_too_late(&failure) {
+                true => unfinished(&self.name),
+                false => failure,
             });
         }
         self.store.update(&self.name, &self.record.committed())
@@ -126,4 +125,36 @@ fn unfinished(name: &str) -> Failure {
         format!("the pairing with `{name}` was cut off before its end, and its time is over"),
         format!("`transom remote rm --forget {name}`, then add it again"),
     )
+}
+
+/// Whether the daemon knows no pairing any more that could be finished. Any other refusal speaks for itself.
+fn is_too_late(refusal: &Failure) -> bool {
+    let codes = ["unknown_token", "request_expired", "unknown_request", "not_found"];
+    matches!(refusal, Failure::Problem { problem, .. } if codes.contains(&problem.code.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use pairing::{AuthError, CommitError};
+    use protocol::Problem;
+
+    use super::is_too_late;
+    use crate::failure::Failure;
+
+    #[test]
+    fn only_what_says_that_a_pairing_is_over_hides_why_it_cannot_be_finished() {
+        let is_too_late = |code| is_too_late(&Failure::answered(Problem::new(401, code, "d", "h")));
+        assert!(is_too_late(CommitError::UnknownToken.code()));
+        assert!(is_too_late(CommitError::Expired.code()));
+        for code in [
+            AuthError::Revoked.code(),
+            AuthError::Expired.code(),
+            "locked_down",
+            "store_failed",
+            "too_many_requests",
+            "connection_lost",
+        ] {
+            assert!(!is_too_late(code), "{code}");
+        }
+    }
 }
