@@ -152,9 +152,7 @@ pub(crate) fn spaced(code: &str) -> String {
 /// What to do where a session is not found: inside of a session most are not seen.
 fn missing_session() -> String {
     match client::own_session() {
-        Some(own) => format!(
-            "this runs inside of session {own}, which sees itself and the sessions that were started from it"
-        ),
+        Some(own) => format!("{INSIDE} {own}, which sees itself and the sessions that were started from it"),
         None => "`transom ls` shows what there is".to_owned(),
     }
 }
@@ -208,6 +206,8 @@ fn only<'a, T, D: Display>(
     }
 }
 
+/// How the hint begins where a session is not found from inside of another.
+pub(crate) const INSIDE: &str = "this runs inside of session";
 /// How many of those that a word could mean are named.
 const NAMED: usize = 4;
 /// Digits of a pairing code.

@@ -160,6 +160,11 @@ impl Verb {
     /// Why it was not done.
     pub(crate) fn run(self, target: &Target) -> Result<u8, Failure> {
         self.refuse(target)?;
+        let target = match self {
+            // It is about this machine's own list, whatever the environment names.
+            Self::Remote(_) => &Target::Here,
+            _ => target,
+        };
         match self {
             Self::Up(args) => up::run(&args),
             Self::Config(args) => config::run(&args),

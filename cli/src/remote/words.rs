@@ -3,7 +3,7 @@
 use protocol::access::Health;
 
 use super::AWAY;
-use crate::{client::Client, failure::Failure};
+use crate::{client::Client, failure::Failure, names};
 
 /// The failure of the remote with this name, in words that fit it.
 pub(crate) async fn explained(failure: Failure, name: &str, client: &Client) -> Failure {
@@ -28,8 +28,14 @@ pub(crate) async fn explained(failure: Failure, name: &str, client: &Client) -> 
         {
             problem.hint = difference;
         }
-        "not_found" if problem.hint.starts_with("`transom ls`") => {
+        // What this runs in is a session of another daemon.
+        "not_found"
+            if problem.hint.starts_with("`transom ls`") || problem.hint.starts_with(names::INSIDE) =>
+        {
             problem.hint = format!("`transom ls --on {name}` shows what there is");
+        }
+        "not_found" if problem.hint.starts_with("`transom devices`") => {
+            problem.hint = format!("`transom devices --on {name}` shows what there is");
         }
         _ => {}
     }
