@@ -50,8 +50,8 @@ pub(crate) struct Args {
     /// Of this kind, such as device_revoked or attached
     #[arg(long)]
     kind: Option<String>,
-    /// The latest rows, so many (50 where nothing is said)
-    #[arg(short = 'n', value_name = "COUNT")]
+    /// The latest rows, so many (50 where nothing is said, 1000 at most: --export writes every row)
+    #[arg(short = 'n', value_name = "COUNT", value_parser = count)]
     count: Option<u32>,
     /// Go on with rows as they come
     #[arg(long, short, conflicts_with = "until")]
@@ -260,6 +260,12 @@ fn verified(verdict: &AuditVerdict, is_json: bool) -> Result<u8, Failure> {
     Ok(code)
 }
 
+/// How many rows one answer holds.
+fn count(text: &str) -> Result<u32, String> {
+    let count = text.parse().ok().filter(|count| (1..=MOST).contains(count));
+    count.ok_or_else(|| format!("1 to {MOST} rows are shown; --export FILE writes every row that is meant"))
+}
+
 /// A time, or how long ago it was.
 fn moment(text: &str) -> Result<Timestamp, String> {
     if let Ok(at) = text.parse() {
@@ -281,6 +287,8 @@ fn is_id(word: &str, prefix: &str) -> bool {
 
 /// Rows of a listing where nothing is said.
 const SHOWN: u32 = 50;
+/// The most that one answer holds.
+const MOST: u32 = 1_000;
 /// Seconds for which a follower waits at the daemon before it asks again.
 const WAIT: u64 = 25;
 /// How long a trail of 400 days may take to be checked.
@@ -290,7 +298,15 @@ const ID_DIGITS: usize = 16;
 
 #[cfg(test)]
 mod tests {
-    use super::{is_id, moment};
+    use super::{count, is_id, moment};
+
+    #[test]
+    fn more_rows_than_one_answer_holds_are_refused_with_the_way_to_all() {
+        assert_eq!((count("1"), count("1000")), (Ok(1), Ok(1_000)));
+        for text in ["0", "1001", "5000", "-1", "x", ""] {
+            assert!(count(text).unwrap_err().contains("--export"), "{text}");
+        }
+    }
 
     #[test]
     fn a_moment_is_a_time_or_so_long_ago() {

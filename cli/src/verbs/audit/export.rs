@@ -10,7 +10,7 @@ use std::{
 use protocol::audit::AuditQuery;
 use serde_json::json;
 
-use super::Trail;
+use super::{MOST, Trail};
 use crate::{exit, failure::Failure, output};
 
 /// Writes them as lines of JSON, oldest first, into a file that was not there.
@@ -33,7 +33,7 @@ pub(super) async fn run(
     let (mut after, mut count) = (0, 0_u64);
     loop {
         query.after = Some(after);
-        query.limit = Some(PAGE);
+        query.limit = Some(MOST);
         let rows = trail.rows(&query).await?;
         let Some(last) = rows.last() else { break };
         after = last.sequence;
@@ -52,6 +52,3 @@ pub(super) async fn run(
     }
     Ok(exit::OK)
 }
-
-/// The most that one answer holds.
-const PAGE: u32 = 1_000;
