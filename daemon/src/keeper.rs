@@ -120,10 +120,7 @@ impl KeeperLink {
         })?;
         let held = keeper.spawn(command, id, options.scrollback_memory).await?;
         self.note(&held);
-        terminal::Session::adopt(held, options).map_err(|source| SpawnError::System {
-            what: "watch the program",
-            source,
-        })
+        terminal::Session::adopt_new(&keeper, held, options).await
     }
 
     /// Where a process of this user comes from.

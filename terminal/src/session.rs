@@ -9,16 +9,14 @@ use tokio::io::unix::AsyncFd;
 use tokio::sync::{Notify, mpsc, watch};
 
 use crate::attachment::{Attachment, Brackets, Drawn, Mode, Start};
-use crate::id::SessionId;
 use crate::journal::{Journal, UnixMs};
-use crate::keeper::{Held, Keeper};
+use crate::keeper::Held;
 use crate::offset::Offset;
 use crate::process::{Exit, Tree};
 use crate::pty;
 use crate::said::Said;
 use crate::screen::{Emulator, Screen, Snapshot};
 use crate::size::Size;
-use crate::spawn::{Command, SpawnError};
 
 mod draw;
 mod flood;
@@ -27,6 +25,7 @@ mod reader;
 mod rebuild;
 mod recording;
 mod run;
+mod spawned;
 mod store;
 mod stored;
 mod writer;
@@ -98,34 +97,6 @@ impl SessionState {
 }
 
 impl Session {
-    /// Starts a program on a terminal of its own, under a keeper. Must be called on a tokio runtime with time and IO.
-    ///
-    /// # Errors
-    /// When the working directory or the program does not exist or may not be used, said by name, or when the
-    /// system has no process or terminal left. Nothing is running then.
-    pub async fn spawn(
-        keeper: &Keeper,
-        id: SessionId,
-        command: Command,
-        options: Options,
-    ) -> Result<Self, SpawnError> {
-        let held = keeper
-            .spawn(command, id, options.scrollback_memory.max(SMALLEST))
-            .await?;
-        match Watched::of(&held) {
-            Ok(watched) => Ok(Self::begin(held, watched, options)),
-            Err(source) => {
-                // Nobody else knows of it.
-                held.tree.kill().await;
-                keeper.forget(id).await.ok();
-                Err(SpawnError::System {
-                    what: "watch the program",
-                    source,
-                })
-            }
-        }
-    }
-
     /// Takes over a program that a keeper holds, and what it wrote before. Output and input are served at once; a
     /// screen that was drawn before is [rebuilt](Self::rebuilt). Must be called on a tokio runtime with time and IO.
     ///
