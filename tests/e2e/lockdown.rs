@@ -147,9 +147,7 @@ async fn a_device_is_revoked_without_a_daemon() {
         .map(|device| device.id)
         .collect();
     assert_eq!(left, [kept.id()]);
-    let rows = daemon
-        .cli(&["audit", "--kind", "device_revoked", "--json"])
-        .await;
+    let rows = daemon.cli(&["audit", "--kind", "device_revoked", "--json"]).await;
     assert_eq!(rows.json()[0]["detail"], "without a daemon");
     assert_eq!(daemon.cli(&["audit", "--verify"]).await.code, 0);
 }
