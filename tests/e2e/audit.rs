@@ -270,6 +270,8 @@ async fn a_writer_whose_rows_cannot_be_written_becomes_a_viewer_and_is_told() {
     let session = daemon.owner().shell("cat").await;
     let device = daemon.device(Role::Operator).await;
     let mut writer = device.attach(&session.id, Mode::Write, "screen").await;
+    // Its own row is written.
+    assert!(matches!(writer.next().await, Ok(ServerMessage::Hello(_))));
     let other = Connection::open(daemon.folder().join("transom.db")).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     writer.send_input(b"typed\r").await;
