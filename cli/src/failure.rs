@@ -183,7 +183,8 @@ impl Failure {
 
     /// Whether who asks was not known, or not any more.
     pub(crate) fn is_rejection(&self) -> bool {
-        matches!(self, Self::Problem { problem, .. } if problem.status == 401)
+        matches!(self, Self::Problem { problem, .. }
+            if problem.status == 401 || problem.code == "too_many_failures")
     }
 
     /// Whether no proof and no other try can help who was rejected.

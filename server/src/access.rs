@@ -19,6 +19,7 @@ use crate::{
     audit::Damper,
     clock,
     connections::Connections,
+    failures::Failures,
     gate::OwnNames,
     limits::Limits,
     lockdown::{Doors, Lockdown, LockdownFile},
@@ -143,6 +144,8 @@ pub struct Access {
     pub(crate) who_is: Arc<dyn WhoIs>,
     /// Which refusals of devices were written down lately.
     pub(crate) refusals: Refusals,
+    /// How often which peers showed what is wrong.
+    pub(crate) failures: Failures,
     pub(crate) lockdown: Lockdown,
     link_authority: Mutex<Option<String>>,
     damper: Mutex<Damper>,
@@ -193,6 +196,7 @@ impl Access {
             proofs: Mutex::new(Proofs::new(&mut random::rng())),
             generations: AtomicU64::new(0),
             refusals: Refusals::default(),
+            failures: Failures::default(),
             commits: tokio::sync::Mutex::default(),
             pairing_changed: Notify::new(),
             devices_changed: Notify::new(),

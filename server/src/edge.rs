@@ -7,6 +7,7 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
+    time::Instant,
 };
 
 use axum::{
@@ -15,7 +16,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use futures_util::FutureExt;
-use http::{HeaderValue, Request, StatusCode, Version, header};
+use http::{HeaderValue, Method, Request, StatusCode, Version, header};
 use http_body::{Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio_util::sync::WaitForCancellationFutureOwned;
@@ -24,7 +25,7 @@ use tower::ServiceExt;
 use crate::{
     access::Access,
     connections::{Connection, InFlight},
-    error::{AnswerOf, Failure, Refusal, body_of},
+    error::{self, AnswerOf, Failure, Refusal, body_of},
     gate, headers,
     peer::Peer,
 };
@@ -45,6 +46,7 @@ impl Edge {
         let version = request.version();
         request.extensions_mut().insert(Arc::clone(&connection));
         let (head, body) = request.into_parts();
+        let is_head = head.method == Method::HEAD;
         let (host, response) = match gate::check(&head, connection.peer(), &self.access.names) {
             Ok(host) => (
                 host,
@@ -55,20 +57,34 @@ impl Edge {
         };
         let (mut response, is_last) = without_answers_to_the_revoked(&connection, response);
         self.add_challenge(&connection, &mut response);
+        if is_head {
+            // HTTP/1 leaves it out by itself, HTTP/2 does not.
+            *response.body_mut() = Body::empty();
+        }
         headers::set(response.headers_mut(), host.as_ref());
         close_if_asked(&connection, version, &mut response);
         Ok(watched(&connection, in_flight, response, is_last))
     }
 
-    /// Says with each 401 of a listener what can be proven next.
+    /// Says with each 401 of a listener what can be proven next. Where there were too many of them, it says that instead, and
+    /// what can be proven all the same: by it who has the right key comes in.
     fn add_challenge(&self, connection: &Connection, response: &mut Response) {
         let refusal = response.extensions_mut().remove::<Refusal>();
-        if let (Peer::Remote(peer), Some(Refusal(mut problem))) = (connection.peer(), refusal) {
-            problem.challenge = Some(self.access.challenge(peer.generation).to_string());
-            *response.body_mut() = Body::from(body_of(&problem));
-            // The router has counted the former body.
-            response.headers_mut().remove(header::CONTENT_LENGTH);
+        let (Peer::Remote(peer), Some(Refusal(mut problem))) = (connection.peer(), refusal) else {
+            return;
+        };
+        let failures = &self.access.failures;
+        if let Some(retry_after) = failures.too_many(connection.peer(), &problem.code, Instant::now()) {
+            problem = Failure::TooManyFailures { retry_after }.problem();
+            *response = error::answer(&problem);
         }
+        problem.challenge = Some(self.access.challenge(peer.generation).to_string());
+        let body = body_of(&problem);
+        // The router has counted the former body.
+        response
+            .headers_mut()
+            .insert(header::CONTENT_LENGTH, body.len().into());
+        *response.body_mut() = Body::from(body);
     }
 
     async fn route(&self, connection: &Connection, request: Request<Body>) -> Response {

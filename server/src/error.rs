@@ -1,14 +1,15 @@
 //! Failures of the access layer, and the only table from them to what the wire says (RFC 9457).
 
+mod denied;
+
 use std::time::Duration;
 
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use pairing::{
-    ApproveError, AuthError, ChallengeError, ChangeError, CommitError, Denied, EndGuestError, ExchangeError,
-    Fault, FindError, InviteError, JoinError, LivesTooLong, MalformedToken, OfferError, PollError,
-    PrefixError, Principal, ProofError, RejectError, RequestError, RevealError, RevokeError, Scope,
-    UnknownDevice,
+    ApproveError, AuthError, ChallengeError, ChangeError, CommitError, EndGuestError, ExchangeError, Fault,
+    FindError, InviteError, JoinError, LivesTooLong, MalformedToken, OfferError, PollError, PrefixError,
+    ProofError, RejectError, RequestError, RevealError, RevokeError, UnknownDevice,
 };
 use protocol::Problem;
 use rand::Rng;
@@ -91,6 +92,15 @@ pub enum Failure {
     /// The principal has as many connections as it may.
     #[error("there are too many connections of this device")]
     TooManyConnections,
+    /// The peer showed what is wrong too often.
+    #[error("too many tokens or proofs that are not right came from there")]
+    TooManyFailures {
+        /// How long until such are answered as what they are.
+        retry_after: Duration,
+    },
+    /// There is no token of a device where a key is to be proven.
+    #[error("a proof is shown with the device's own token")]
+    NoDeviceToken,
     /// No route has this path, or nothing has this id.
     #[error("{0}")]
     NotFound(&'static str),
@@ -200,6 +210,7 @@ impl Failure {
             Self::Proof(ProofError::Challenge(ChallengeError::TooMany { retry_after })) => {
                 problem.retry_after = seconds(*retry_after);
             }
+            Self::TooManyFailures { retry_after } => problem.retry_after = seconds(*retry_after),
             _ => (),
         }
         problem
@@ -210,7 +221,7 @@ impl Failure {
         match self {
             Self::Malformed(_) => (400, "malformed_request"),
             Self::AmbiguousHost => (400, "ambiguous_host"),
-            Self::Unauthenticated => (401, "unauthenticated"),
+            Self::Unauthenticated | Self::NoDeviceToken => (401, "unauthenticated"),
             Self::MalformedToken(_) => (401, "malformed_token"),
             Self::InvalidToken => (401, "invalid_token"),
             Self::Revoked => (401, "revoked"),
@@ -233,6 +244,7 @@ impl Failure {
             Self::OtherPrincipal => (421, "other_principal"),
             Self::UpgradeRequired => (426, "upgrade_required"),
             Self::TooManyConnections => (429, "too_many_connections"),
+            Self::TooManyFailures { .. } => (429, "too_many_failures"),
             Self::RevokedInMemoryOnly => (500, "revoked_in_memory_only"),
             Self::Internal { .. } => (500, "internal"),
             Self::StoreFailed => (503, "store_failed"),
@@ -253,11 +265,17 @@ impl Failure {
             Self::Unauthenticated => {
                 "send an access token, or that of a device without a key, as `Authorization: Bearer`"
             }
+            Self::NoDeviceToken => {
+                "send the `tsm_dev_` token that the device was paired with, as `Authorization: Bearer`"
+            }
             Self::ProofRequired | Self::AccessEnded => {
                 "sign the challenge and post it to /v1/auth/proof, then send the access token of the answer"
             }
             Self::WrongNode => "use it on the node that it was paired on, or pair it again",
             Self::UnknownNode => "reach the daemon over its tailnet address, or pair again with --any-path",
+            Self::MalformedToken(MalformedToken::Kind) => {
+                "send the kind of token that this takes: `tsm_dev_` where a key is proven, `tsm_req_` where one is paired"
+            }
             Self::MalformedToken(_) => "send the token whole, as it was handed out",
             Self::InvalidToken => "pair this device",
             Self::Revoked => "pair this device again, if its owner wants that",
@@ -278,6 +296,9 @@ impl Failure {
             Self::UnsupportedMediaType => "send `Content-Type: application/json`",
             Self::OtherPrincipal => "ask again on a new connection",
             Self::UpgradeRequired => "open it as a WebSocket over HTTP/1.1",
+            Self::TooManyFailures { .. } => {
+                "wait, or show what is right: that is never refused; a challenge of this answer can be proven"
+            }
             Self::TooManyConnections => "close some of this device's connections",
             Self::RevokedInMemoryOnly => "make the store writable and revoke again before a restart",
             Self::Internal { .. } => "look for the request_id in the daemon's log",
@@ -334,10 +355,6 @@ fn hint_of(fault: Fault) -> &'static str {
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
         let mut response = answer(&self.problem());
-        let headers = response.headers_mut();
-        if self.is_about_credentials() {
-            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-        }
         response.extensions_mut().insert(AnswerOf {
             closes: self.closes_connection(),
         });
@@ -365,6 +382,8 @@ pub fn answer(problem: &Problem) -> Response {
     )
         .into_response();
     if status == StatusCode::UNAUTHORIZED {
+        let scheme = HeaderValue::from_static("Bearer");
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
         response.extensions_mut().insert(Refusal(problem.clone()));
     }
     if let Some(seconds) = problem.retry_after {
@@ -405,46 +424,6 @@ impl From<Refused> for Failure {
             Refused::TooMany => Self::TooManyConnections,
             Refused::Ended => Self::Ended,
         }
-    }
-}
-
-impl Failure {
-    /// A principal got no permit.
-    pub fn denied(denied: Denied, principal: &Principal) -> Self {
-        let scope = match denied {
-            Denied::Scope(scope) | Denied::Resource(scope) => scope,
-            Denied::Withheld(_) => return Self::Withheld,
-            Denied::Ended => return Self::Ended,
-        };
-        if let Principal::Session(session) = principal {
-            return Self::NotFromInside {
-                session: session.to_string(),
-                may_not: match scope {
-                    Scope::View => "sees itself and the sessions that were started from it",
-                    Scope::Note => "leaves notes on itself and on the sessions that were started from it",
-                    Scope::Write | Scope::Manage => "acts on the sessions alone that were started from it",
-                    _ => "is not the owner",
-                },
-            };
-        }
-        let may_not = match scope {
-            Scope::View => "this principal may not look at this",
-            Scope::Write => "this principal may only look, not type",
-            Scope::Manage => "this principal may only look, not create, stop or change",
-            Scope::Note => "this principal may only look, not leave a note",
-            Scope::DeviceList | Scope::DeviceRevoke | Scope::Lockdown => {
-                "this needs a device that may revoke others"
-            }
-            Scope::MetricsView => "this needs a device that was added to read metrics",
-            Scope::OwnRecord => "this is about a device's own record, and the caller is no device",
-            Scope::Public | Scope::Any => "this principal may not do this",
-            Scope::DeviceManage
-            | Scope::GuestManage
-            | Scope::AuditView
-            | Scope::DaemonManage
-            | Scope::LiftLockdown => "only the owner may do this, on the machine itself",
-        };
-        Self::NotPermitted(may_not.to_owned())
     }
 }
 

@@ -69,6 +69,7 @@ mod edge;
 pub mod error;
 mod expiry;
 pub mod extract;
+mod failures;
 pub mod gate;
 mod guests;
 mod headers;

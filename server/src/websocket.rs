@@ -3,7 +3,7 @@
 //! A browser cannot set `Authorization` on a WebSocket, so on TLS its first text frame is its token alone, and until that came
 //! the connection is nobody's (access.md 4).
 
-use std::{future::Future, sync::Arc};
+use std::{future::Future, sync::Arc, time::Instant};
 
 use axum::{
     RequestPartsExt,
@@ -196,6 +196,7 @@ where
                 if wish.connection.is_ending() {
                     return close(&mut socket, close::RESTARTING, "restarting").await;
                 }
+                let failure = wish.counted(failure);
                 tracing::debug!(peer = %wish.connection.peer(), %failure, "refused a WebSocket");
                 return close(&mut socket, code_of(&failure), failure.code()).await;
             }
@@ -238,6 +239,13 @@ impl<D, H> Wish<D, H> {
         self.permit(&authenticate::device(&self.route.access, &token, peer).await?)
     }
 
+    /// The failure, or that there were too many of its kind.
+    fn counted(&self, failure: Failure) -> Failure {
+        let failures = &self.route.access.failures;
+        let too_many = failures.too_many(self.connection.peer(), failure.code(), Instant::now());
+        too_many.map_or(failure, |retry_after| Failure::TooManyFailures { retry_after })
+    }
+
     fn permit<S: PermitScope>(&self, authenticated: &Authenticated) -> Result<Permit<S>, Failure> {
         self.route
             .access
@@ -251,7 +259,7 @@ impl<D, H> Wish<D, H> {
 
 fn code_of(failure: &Failure) -> u16 {
     match failure {
-        Failure::TooManyConnections => close::TOO_MANY,
+        Failure::TooManyConnections | Failure::TooManyFailures { .. } => close::TOO_MANY,
         failure if failure.is_about_credentials() => close::UNAUTHENTICATED,
         _ => close::NOT_PERMITTED,
     }

@@ -60,12 +60,14 @@ impl RemoteWay {
         let again = request.try_clone();
         let shown = self.access.shown().await?;
         let response = self.ask(request, shown.bearer.expose()).await?;
-        if response.status() != StatusCode::UNAUTHORIZED {
+        let status = response.status();
+        // Where others showed too much that is wrong, the daemon says no more than that, and takes a proof all the same.
+        if ![StatusCode::UNAUTHORIZED, StatusCode::TOO_MANY_REQUESTS].contains(&status) {
             return way::done(response, self.place()).await;
         }
         let body = response.bytes().await;
         let body = body.map_err(|error| way::broken(self.place(), &error))?;
-        let refusal = refused(StatusCode::UNAUTHORIZED, &body);
+        let refusal = refused(status, &body);
         // An access token ends before its device does: only what is said of the device itself is the last word.
         if shown.is_device_token && refusal.is_final_rejection() {
             return Err(refusal);

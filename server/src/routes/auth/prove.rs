@@ -35,7 +35,7 @@ pub(in crate::routes) async fn prove(
     extract::Json(body): extract::Json<ProofOfKey>,
 ) -> Result<Json<Proven>, Failure> {
     let peer = remote(connection.peer())?;
-    let token = authenticate::bearer(&headers)?.ok_or(Failure::Unauthenticated)?;
+    let token = authenticate::bearer(&headers)?.ok_or(Failure::NoDeviceToken)?;
     let audience = body
         .audience
         .parse()

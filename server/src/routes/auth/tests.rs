@@ -259,6 +259,80 @@ async fn a_peer_of_whom_the_tailnet_does_not_say_who_it_is_is_closed_unheard() {
 }
 
 #[tokio::test]
+async fn beyond_twenty_failures_a_peer_is_told_to_wait_and_what_is_right_still_opens() {
+    let (server, _) = serve().await;
+    let key = key();
+    let public_key = PublicKey::from_slice(key.public_key().as_ref()).unwrap();
+    let keyed = |device| Device {
+        public_key: Some(public_key),
+        ..device
+    };
+    let device = server.device_with(keyed).await;
+    let plain = server.device_with(|device| device).await;
+    let wrong = TestDevice {
+        id: device.id,
+        token: "tsm_dev_wrong".to_owned(),
+    };
+    for _ in 0..20 {
+        assert_eq!(
+            whoami(&server, &wrong).await.problem(),
+            (401, "malformed_token".to_owned())
+        );
+    }
+    for _ in 0..2 {
+        let refused = whoami(&server, &wrong).await;
+        assert_eq!(refused.problem(), (429, "too_many_failures".to_owned()));
+        let wait: u32 = refused.headers[header::RETRY_AFTER]
+            .to_str()
+            .unwrap()
+            .parse()
+            .unwrap();
+        assert!((1..=60).contains(&wait), "{wait}");
+        assert!(
+            refused.json()["challenge"].is_string(),
+            "who has a key can prove it"
+        );
+    }
+    let other_key = self::key();
+    let refused = prove(&server, &device, &other_key).await;
+    assert_eq!(refused.problem(), (429, "too_many_failures".to_owned()));
+    assert_eq!(prove(&server, &device, &key).await.status, StatusCode::OK);
+    assert_eq!(whoami(&server, &plain).await.status, StatusCode::OK);
+    let nothing = server.http1().await.get("/v1/whoami", None).await;
+    assert_eq!(nothing.problem(), (401, "unauthenticated".to_owned()));
+}
+
+#[tokio::test]
+async fn the_auth_lane_says_which_token_it_wants() {
+    let (server, _) = serve().await;
+    let access = TestDevice {
+        id: pairing::DeviceId::from_bytes([1; 8]),
+        token: "tsm_acc_x".to_owned(),
+    };
+    let mut client = server.http1().await;
+    let answer = show(
+        &mut client,
+        &access,
+        &json!({ "challenge": "", "audience": "", "signature": "" }),
+    )
+    .await;
+    assert_eq!(answer.problem(), (401, "malformed_token".to_owned()));
+    assert!(answer.json()["hint"].as_str().unwrap().contains("tsm_dev_"));
+}
+
+#[tokio::test]
+async fn a_head_has_no_body_on_either_protocol() {
+    let (server, _) = serve().await;
+    for mut client in [server.http1().await, server.http2().await] {
+        for (path, status) in [("/v1/whoami", 401), ("/v1/nothing", 404), ("/v1/health", 200)] {
+            let answer = client.ask(Method::HEAD, path, None).await;
+            assert_eq!(answer.status, status, "{path}");
+            assert!(answer.bytes.is_empty(), "{path}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_pairing_request_keeps_what_the_tailnet_says_of_its_peer() {
     let (server, tailnet) = serve().await;
     tailnet.everybody_is_at("n1");

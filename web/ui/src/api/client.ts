@@ -55,7 +55,7 @@ export async function request(method: string, path: string, options: CallOptions
   try {
     return await checked(method, path, { ...options, bearer: shown });
   } catch (error) {
-    if (!(error instanceof Refused) || error.problem.code !== ACCESS_ENDED) throw error;
+    if (!(error instanceof Refused) || !WANTS_PROOF.includes(error.problem.code)) throw error;
     return checked(method, path, { ...options, bearer: await bearer.renew(shown, error.problem.challenge) });
   }
 }
@@ -178,4 +178,5 @@ const CALL_TIMEOUT = 10_000;
 const STOP_TIMEOUT = 20_000;
 const SKEW_NOTICED = 5_000;
 const OTHER_PRINCIPAL = 421;
-const ACCESS_ENDED = "access_ended";
+/** The token has ended; or so many of others were wrong that the daemon does not say what is wrong with this one. */
+const WANTS_PROOF = ["access_ended", "too_many_failures"];
