@@ -93,7 +93,7 @@ const PRINCIPALS: [&str; 13] = [
     "operator",
     "viewer",
     "viewer who may revoke",
-    "metrics reader",
+    "metrics device",
     "guest",
     "guest of another session",
     "expired guest",
@@ -106,7 +106,7 @@ const PRINCIPALS: [&str; 13] = [
 
 /// The table of access.md 3, for the principals above.
 fn expectation(route: &RouteInfo) -> [bool; 13] {
-    // Owner, operator, viewer, viewer who may revoke, metrics reader, guest, guest of another session.
+    // Owner, operator, viewer, viewer who may revoke, metrics device, guest, guest of another session.
     let living = match route.scope {
         Scope::Public => return [true; 13],
         Scope::Any => [true, true, true, true, false, true, true],
@@ -246,7 +246,7 @@ impl Cast {
             "operator" => Some(self.operator.access().await),
             "viewer" => Some(self.viewer.access().await),
             "viewer who may revoke" => Some(self.revoker.access().await),
-            "metrics reader" => Some(self.metrics.clone()),
+            "metrics device" => Some(self.metrics.clone()),
             "guest" if leaves => Some(self.leaving[0].access().await),
             "guest of another session" if leaves => Some(self.leaving[1].access().await),
             "guest" => Some(self.guest.access().await),

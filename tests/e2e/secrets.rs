@@ -80,6 +80,11 @@ async fn full_run(evidence: &mut Evidence) {
     let operator = pair_by_command_line(&daemon, evidence).await;
     let viewer = pair(&daemon, evidence, Role::Viewer).await;
     let lost = pair(&daemon, evidence, Role::Operator).await;
+    let added = daemon.cli(&["devices", "add", "script", "--json"]).await.json();
+    let added = added["token"].as_str().unwrap();
+    evidence.token("the token of a device added by hand", added, 0);
+    let script = TlsClient::new(daemon.address(), daemon.pin());
+    assert_eq!(script.get("/v1/sessions", Some(added)).await.verdict(), "200");
     let session = daemon.owner().shell("echo begun; cat").await;
     let new = daemon.cli(&["new", "--", "cat"]).await;
     evidence.output("new", &new);

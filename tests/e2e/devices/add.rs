@@ -58,7 +58,7 @@ async fn where_nothing_is_said_it_may_look_for_ninety_days_and_longer_is_refused
 }
 
 #[tokio::test]
-async fn no_offer_and_no_approval_makes_a_reader_of_metrics() {
+async fn no_offer_and_no_approval_makes_a_metrics_device() {
     let daemon = TestDaemon::start().await;
     let owner = daemon.owner();
     let role = json!({ "role": "metrics" });
