@@ -154,13 +154,10 @@ async fn devices_add_prints_a_token_this_once_that_is_a_viewer_unless_said_dange
         .await;
     assert_ne!(too_long.code, 0);
     assert_eq!(too_long.json()["code"], "lives_too_long");
-    let metrics = daemon
-        .cli(&["devices", "add", "prometheus", "--metrics", "--json"])
-        .await
-        .json();
-    assert_eq!(metrics["role"], "metrics");
+    let looker = daemon.cli(&["devices", "add", "looker", "--json"]).await.json();
+    assert_eq!(looker["role"], "viewer");
     let listed = daemon.cli(&["devices"]).await;
-    assert!(listed.stdout.contains("prometheus") && !listed.stdout.contains("tsm_"));
+    assert!(listed.stdout.contains("looker") && !listed.stdout.contains("tsm_"));
 }
 
 #[tokio::test]

@@ -19,9 +19,6 @@ pub(crate) struct Args {
     /// Let whoever has the token type into sessions, which is to be you
     #[arg(long)]
     dangerous_operator: bool,
-    /// Let it read metrics, and nothing else
-    #[arg(long, conflicts_with = "dangerous_operator")]
-    metrics: bool,
     /// How long it stays trusted, such as 12h; 90d is the longest, and what it is without this
     #[arg(long, value_name = "SPAN", value_parser = duration::parse)]
     expires: Option<u64>,
@@ -31,10 +28,9 @@ pub(crate) struct Args {
 pub(super) async fn run(args: &Args, json: bool) -> Result<u8, Failure> {
     let wish = NewDevice {
         label: args.label.clone(),
-        role: Some(match (args.dangerous_operator, args.metrics) {
-            (true, _) => Role::Operator,
-            (false, true) => Role::Metrics,
-            (false, false) => Role::Viewer,
+        role: Some(match args.dangerous_operator {
+            true => Role::Operator,
+            false => Role::Viewer,
         }),
         expires_in: args.expires,
     };
