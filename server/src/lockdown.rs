@@ -309,14 +309,15 @@ pub(crate) async fn lift(
 async fn open_all(access: &Access, row: AuditRow) -> Result<protocol::access::LockdownLifted, Failure> {
     let lockdown = &access.lockdown;
     let _turn = lockdown.turn.lock().await;
-    if !lockdown.is_locked() {
+    let is_locked = lockdown.is_locked();
+    if !is_locked && !lockdown.file.is_locked() {
         return Ok(protocol::access::LockdownLifted { listeners: 0 });
     }
     access.store.append_audit(row.clone()).await.map_err(|error| {
         tracing::error!(%error, "an audit row could not be written");
         Failure::StoreFailed
     })?;
-    let opened = match bind_and_unlock(lockdown).await {
+    let opened = match bind_and_unlock(lockdown, is_locked).await {
         Ok(opened) => opened,
         Err(why) => {
             let row = row.outcome("not_lifted").detail(&why);
@@ -330,6 +331,9 @@ async fn open_all(access: &Access, row: AuditRow) -> Result<protocol::access::Lo
         listeners,
         link_authority,
     } = opened;
+    if !is_locked {
+        return Ok(protocol::access::LockdownLifted { listeners: 0 });
+    }
     access.set_link_authority(link_authority);
     access.connections().open();
     lockdown.is_locked.store(false, Ordering::Release);
@@ -340,9 +344,13 @@ async fn open_all(access: &Access, row: AuditRow) -> Result<protocol::access::Lo
     Ok(protocol::access::LockdownLifted { listeners: count })
 }
 
-/// Nothing that came in by what is bound is served yet.
-async fn bind_and_unlock(lockdown: &Lockdown) -> Result<OpenDoors, String> {
-    let opened = lockdown.doors.open().await.map_err(|error| error.to_string())?;
+/// Nothing that comes in by what is bound is served yet. Where the lock-down was only written down, as for a daemon that hung,
+/// the listeners are open still.
+async fn bind_and_unlock(lockdown: &Lockdown, is_locked: bool) -> Result<OpenDoors, String> {
+    let opened = match is_locked {
+        true => lockdown.doors.open().await.map_err(|error| error.to_string())?,
+        false => OpenDoors::default(),
+    };
     let removed = lockdown.on_disk(LockdownFile::remove).await;
     removed.map_err(|error| error.to_string())?;
     Ok(opened)

@@ -128,6 +128,21 @@ fn row() -> AuditRow {
 }
 
 #[tokio::test]
+async fn what_was_only_written_down_is_lifted_too() {
+    let server = TestServer::start().await;
+    let file = LockdownFile::new(server.directory.path());
+    file.create().unwrap();
+    let answer = server.owner().await.delete("/v1/lockdown", None).await;
+    assert_eq!(answer.json()["listeners"], 0);
+    assert!(!file.is_locked() && !is_shut(&server).await);
+    let device = server.device(Role::Viewer, false).await;
+    assert_eq!(
+        server.http2().await.get("/v1/whoami", Some(&device)).await.status,
+        200
+    );
+}
+
+#[tokio::test]
 async fn it_is_locked_twice_as_once() {
     let (server, _) = locked().await;
     let answer = server.owner().await.ask(Method::POST, "/v1/lockdown", None).await;
