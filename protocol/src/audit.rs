@@ -19,8 +19,8 @@ pub struct AuditQuery {
     pub device: Option<String>,
     /// By programs of this session or about it.
     pub session: Option<String>,
-    /// Of this kind.
-    pub kind: Option<String>,
+    /// Of this action.
+    pub action: Option<String>,
     /// At most so many: 100 where nothing is said, and never more than 1,000.
     pub limit: Option<u32>,
     /// Seconds for which the answer may be held back until there is a row behind `after`; at most 25.
@@ -39,7 +39,7 @@ pub struct AuditRecord {
     /// Where the principal came from.
     pub peer: String,
     /// What was done.
-    pub kind: String,
+    pub action: String,
     /// To what: an id, or empty where there is nothing to name.
     pub target: String,
     /// `ok`, or the code of the error.

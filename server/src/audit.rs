@@ -115,7 +115,7 @@ pub struct AuditFilter {
     /// By programs of this resource or about it.
     pub session: Option<String>,
     /// Of this action.
-    pub kind: Option<String>,
+    pub action: Option<String>,
     /// At most so many.
     pub limit: u32,
 }

@@ -26,11 +26,11 @@ async fn what_happens_to_a_device_and_to_a_session_stands_in_the_trail() {
     let id = device.id().to_string();
     let rows = until("the end of the attachment", || async {
         let rows = rows(&daemon, &["--device", &id]).await;
-        rows.iter().any(|row| row.kind == "detached").then_some(rows)
+        rows.iter().any(|row| row.action == "detached").then_some(rows)
     })
     .await;
-    let mut kinds: Vec<&str> = rows.iter().map(|row| row.kind.as_str()).collect();
-    kinds.sort_unstable();
+    let mut actions: Vec<&str> = rows.iter().map(|row| row.action.as_str()).collect();
+    actions.sort_unstable();
     let expected = [
         "attached",
         "detached",
@@ -38,8 +38,8 @@ async fn what_happens_to_a_device_and_to_a_session_stands_in_the_trail() {
         "input",
         "pairing_committed",
     ];
-    assert_eq!(kinds, expected);
-    let input = rows.iter().find(|row| row.kind == "input").unwrap();
+    assert_eq!(actions, expected);
+    let input = rows.iter().find(|row| row.action == "input").unwrap();
     assert!(
         input.detail.as_deref().unwrap().starts_with("6 bytes from "),
         "{input:?}"
@@ -65,7 +65,7 @@ async fn who_may_only_look_and_asks_to_type_stands_in_the_trail() {
         .await;
     let id = device.id().to_string();
     let refused = until("the row", || async {
-        let rows = rows(&daemon, &["--device", &id, "--kind", "attached"]).await;
+        let rows = rows(&daemon, &["--device", &id, "--action", "attached"]).await;
         rows.into_iter().next()
     })
     .await;
@@ -158,7 +158,7 @@ async fn a_trail_that_was_cut_off_keeps_the_daemon_from_starting() {
 #[tokio::test]
 async fn followed_rows_come_as_they_are_written() {
     let daemon = TestDaemon::start().await;
-    let mut command = daemon.command(&["audit", "--follow", "--json", "--kind", "offer_made"]);
+    let mut command = daemon.command(&["audit", "--follow", "--json", "--action", "offer_made"]);
     let mut child = command
         .stdout(std::process::Stdio::piped())
         .kill_on_drop(true)
@@ -177,7 +177,7 @@ async fn followed_rows_come_as_they_are_written() {
     })
     .await;
     assert_eq!(
-        (row.kind.as_str(), row.principal.as_str()),
+        (row.action.as_str(), row.principal.as_str()),
         ("offer_made", "owner")
     );
 }
@@ -261,7 +261,7 @@ async fn a_store_that_somebody_locks_delays_no_end_of_a_connection() {
     assert!(!answer.is_finished(), "it is not stored yet");
     other.execute_batch("ROLLBACK").unwrap();
     assert!(answer.await.unwrap().closed >= 1);
-    assert_eq!(rows_of(&daemon, &["--kind", "device_revoked"]).await.len(), 1);
+    assert_eq!(rows_of(&daemon, &["--action", "device_revoked"]).await.len(), 1);
 }
 
 #[tokio::test]
@@ -303,7 +303,7 @@ async fn rows(daemon: &TestDaemon, arguments: &[&str]) -> Vec<AuditRecord> {
 
 async fn rows_of(daemon: &TestDaemon, arguments: &[&str]) -> Vec<String> {
     let rows = rows(daemon, arguments).await;
-    rows.into_iter().map(|row| row.kind).collect()
+    rows.into_iter().map(|row| row.action).collect()
 }
 
 /// Does what only somebody does who goes round the daemon: the triggers are no wall.

@@ -92,7 +92,7 @@ async fn a_lock_down_while_the_daemon_drains_holds_in_its_next_life() {
     assert!(after.locked_down && after.tls.is_empty(), "{after:?}");
     let verified = daemon.cli(&["audit", "--verify"]).await;
     assert_eq!(verified.code, 0, "{verified:?}");
-    let rows = daemon.cli(&["audit", "--kind", "locked_down", "--json"]).await;
+    let rows = daemon.cli(&["audit", "--action", "locked_down", "--json"]).await;
     assert_eq!(rows.json().as_array().unwrap().len(), 1, "{rows:?}");
 }
 
@@ -147,7 +147,9 @@ async fn a_device_is_revoked_without_a_daemon() {
         .map(|device| device.id)
         .collect();
     assert_eq!(left, [kept.id()]);
-    let rows = daemon.cli(&["audit", "--kind", "device_revoked", "--json"]).await;
+    let rows = daemon
+        .cli(&["audit", "--action", "device_revoked", "--json"])
+        .await;
     assert_eq!(rows.json()[0]["detail"], "without a daemon");
     assert_eq!(daemon.cli(&["audit", "--verify"]).await.code, 0);
 }

@@ -47,9 +47,9 @@ pub(crate) struct Args {
     /// By programs of this session or about it: its id or name, or a beginning that only it has
     #[arg(long)]
     session: Option<String>,
-    /// Of this kind, such as device_revoked or attached
+    /// Of this action, such as device_revoked or attached
     #[arg(long)]
-    kind: Option<String>,
+    action: Option<String>,
     /// The latest rows, so many (50 where nothing is said, 1000 at most: --export writes every row)
     #[arg(short = 'n', value_name = "COUNT", value_parser = count)]
     count: Option<u32>,
@@ -57,7 +57,7 @@ pub(crate) struct Args {
     #[arg(long, short, conflicts_with = "until")]
     follow: bool,
     /// Check that no row was changed, removed, reordered or cut off
-    #[arg(long, conflicts_with_all = ["follow", "export", "since", "until", "principal", "device", "session", "kind", "count"])]
+    #[arg(long, conflicts_with_all = ["follow", "export", "since", "until", "principal", "device", "session", "action", "count"])]
     verify: bool,
     /// Write every row that is meant into a new file, as lines of JSON
     #[arg(long, value_name = "FILE", conflicts_with_all = ["follow", "count"])]
@@ -156,7 +156,7 @@ fn query(args: &Args, known: &Rows) -> Result<AuditQuery, Failure> {
         principal: args.principal.clone(),
         device: args.device.as_ref().map(device).transpose()?,
         session: args.session.as_ref().map(session).transpose()?,
-        kind: args.kind.clone(),
+        action: args.action.clone(),
         limit: Some(args.count.unwrap_or(SHOWN)),
         ..AuditQuery::default()
     })

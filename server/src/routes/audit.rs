@@ -67,7 +67,7 @@ pub fn record(AuditEntry { sequence, row }: AuditEntry) -> wire::AuditRecord {
         time: timestamp(row.time),
         principal: row.principal,
         peer: row.peer,
-        kind: row.action.into_owned(),
+        action: row.action.into_owned(),
         target: row.target,
         outcome: row.outcome.into_owned(),
         detail: row.detail,
@@ -83,7 +83,7 @@ pub fn filter(query: wire::AuditQuery) -> AuditFilter {
         principal: query.principal,
         device: query.device,
         session: query.session,
-        kind: query.kind,
+        action: query.action,
         limit: query.limit.unwrap_or(DEFAULT_ROWS).min(MOST_ROWS),
     }
 }

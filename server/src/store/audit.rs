@@ -148,7 +148,7 @@ pub(super) fn query(
             AND (:principal IS NULL OR principal = :principal)
             AND (:device IS NULL OR :device IN (principal, target))
             AND (:session IS NULL OR :session IN (principal, target))
-            AND (:kind IS NULL OR action = :kind)
+            AND (:action IS NULL OR action = :action)
          ORDER BY sequence {order} LIMIT :limit"
     ))?;
     let mut entries = statement
@@ -160,7 +160,7 @@ pub(super) fn query(
                 ":principal": filter.principal,
                 ":device": filter.device,
                 ":session": filter.session,
-                ":kind": filter.kind,
+                ":action": filter.action,
                 ":limit": filter.limit,
             },
             entry,

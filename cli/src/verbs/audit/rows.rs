@@ -36,7 +36,7 @@ impl Rows {
         let cells = [
             at.strftime(form).to_string(),
             self.called(&row.principal),
-            row.kind.clone(),
+            row.action.clone(),
             self.called(&row.target),
             facts.join(": "),
         ];
@@ -93,7 +93,7 @@ mod tests {
     fn row(outcome: &str, detail: Option<&str>) -> AuditRecord {
         serde_json::from_value(json!({
             "sequence": 7, "time": "2026-11-29T09:00:05Z", "principal": "dev_0123456789abcdef", "peer": "127.0.0.1:1",
-            "kind": "pairing_requested", "target": "ses_0123456789abcdef", "outcome": outcome, "detail": detail,
+            "action": "pairing_requested", "target": "ses_0123456789abcdef", "outcome": outcome, "detail": detail,
         }))
         .unwrap()
     }

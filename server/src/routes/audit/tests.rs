@@ -7,16 +7,16 @@ use crate::{
     testing::{PATIENCE, TestServer},
 };
 
-async fn written(server: &TestServer, kinds: &[&'static str]) {
-    for kind in kinds {
-        let row = AuditRow::new(clock::now(), "owner", "", *kind, "x");
+async fn written(server: &TestServer, actions: &[&'static str]) {
+    for action in actions {
+        let row = AuditRow::new(clock::now(), "owner", "", *action, "x");
         server.access.store.append_audit(row).await.unwrap();
     }
 }
 
-fn kinds(rows: &serde_json::Value) -> Vec<&str> {
+fn actions(rows: &serde_json::Value) -> Vec<&str> {
     let rows = rows.as_array().unwrap();
-    rows.iter().map(|row| row["kind"].as_str().unwrap()).collect()
+    rows.iter().map(|row| row["action"].as_str().unwrap()).collect()
 }
 
 #[tokio::test]
@@ -36,21 +36,21 @@ async fn rows_come_oldest_first_and_by_the_filter() {
     written(&server, &["a", "b", "a", "c"]).await;
     let mut owner = server.owner().await;
     let all = owner.get("/v1/audit", None).await.json();
-    assert_eq!(kinds(&all), ["a", "b", "a", "c"]);
+    assert_eq!(actions(&all), ["a", "b", "a", "c"]);
     assert_eq!(
-        kinds(&owner.get("/v1/audit?limit=2", None).await.json()),
+        actions(&owner.get("/v1/audit?limit=2", None).await.json()),
         ["a", "c"]
     );
     assert_eq!(
-        kinds(&owner.get("/v1/audit?after=1&limit=2", None).await.json()),
+        actions(&owner.get("/v1/audit?after=1&limit=2", None).await.json()),
         ["b", "a"]
     );
     assert_eq!(
-        kinds(&owner.get("/v1/audit?kind=a", None).await.json()),
+        actions(&owner.get("/v1/audit?action=a", None).await.json()),
         ["a", "a"]
     );
     let future = "/v1/audit?since=2999-01-01T00:00:00Z";
-    assert_eq!(kinds(&owner.get(future, None).await.json()), [] as [&str; 0]);
+    assert_eq!(actions(&owner.get(future, None).await.json()), [] as [&str; 0]);
     let wrong = owner.get("/v1/audit?colour=red", None).await;
     assert_eq!(wrong.problem(), (400, "malformed_request".to_owned()));
 }
@@ -61,10 +61,10 @@ async fn an_answer_that_is_waited_for_comes_with_the_next_row_that_fits() {
     written(&server, &["a"]).await;
     let mut owner = server.owner().await;
     let waiting =
-        tokio::spawn(async move { owner.get("/v1/audit?after=1&kind=b&wait=25", None).await.json() });
+        tokio::spawn(async move { owner.get("/v1/audit?after=1&action=b&wait=25", None).await.json() });
     written(&server, &["a", "b"]).await;
     let rows = tokio::time::timeout(PATIENCE, waiting).await.unwrap().unwrap();
-    assert_eq!(kinds(&rows), ["b"]);
+    assert_eq!(actions(&rows), ["b"]);
     let refused = server.owner().await.get("/v1/audit?wait=25", None).await;
     assert_eq!(refused.problem(), (400, "malformed_request".to_owned()));
 }

@@ -430,7 +430,7 @@ async fn a_filter_lets_through_what_it_names() {
     );
     assert_eq!(
         found(AuditFilter {
-            kind: text("attached"),
+            action: text("attached"),
             ..all()
         }),
         [2, 4]
