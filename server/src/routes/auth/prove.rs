@@ -36,14 +36,14 @@ pub(in crate::routes) async fn prove(
 ) -> Result<Json<Proven>, Failure> {
     let peer = remote(connection.peer())?;
     let token = authenticate::bearer(&headers)?.ok_or(Failure::NoDeviceToken)?;
+    let now = clock::now();
+    let holder = token_holder(&access, token, now)?;
     let audience = body
         .audience
         .parse()
         .map_err(|refused: pairing::MalformedAudience| {
             Failure::pairing("malformed_audience", Fault::Malformed, refused.to_string())
         })?;
-    let now = clock::now();
-    let holder = token_holder(&access, token, now)?;
     let id = holder.id();
     match check(&access, &connection, peer, holder, (&body, &audience)) {
         Ok(granted) => {
