@@ -91,6 +91,14 @@ fn error_width() -> Option<usize> {
     size_of(io::stderr()).map(|(columns, _)| usize::from(columns))
 }
 
+/// So many connections, in words.
+pub(crate) fn connections(count: u64) -> String {
+    match count {
+        1 => "1 connection".to_owned(),
+        _ => format!("{count} connections"),
+    }
+}
+
 /// The width of the terminal that standard output is, if it is one.
 pub(crate) fn width() -> Option<usize> {
     size().map(|(columns, _)| usize::from(columns))

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pairing::{Device, DeviceId, Devices, Principal};
+use pairing::{DeviceId, Devices, Principal};
 use protocol::{
     access::{DeviceRecord, Revoked},
     audit::{AuditQuery, AuditRecord, AuditVerdict},
@@ -11,7 +11,7 @@ use server::{
     LocalPeer, LockdownFile, Peer,
     audit::{AuditRow, action},
     clock,
-    routes::audit,
+    routes::{audit, device_record},
     store::{AuditReader, Opened, Store, StoreError},
 };
 use tokio::time::Instant;
@@ -53,7 +53,10 @@ impl Offline {
 
     /// The paired devices. None has a connection.
     pub fn devices(&self) -> Vec<DeviceRecord> {
-        self.devices.iter().map(record).collect()
+        self.devices
+            .iter()
+            .map(|device| device_record(device, 0))
+            .collect()
     }
 
     /// Ends a device for good; `None` where there is no such device.
@@ -140,24 +143,6 @@ pub fn audit_verify(paths: &Paths) -> Result<Option<AuditVerdict>, UpError> {
 fn reader(paths: &Paths) -> Option<AuditReader> {
     let store = paths.store();
     store.exists().then(|| AuditReader::new(&store, &paths.keys()))
-}
-
-fn record(device: &Device) -> DeviceRecord {
-    DeviceRecord {
-        id: device.id,
-        label: device.label.to_string(),
-        role: device.role,
-        key_bound: device.public_key.is_some(),
-        can_revoke: device.can_revoke,
-        any_path: device.any_path,
-        created_at: clock::timestamp(device.created),
-        approved_from: device.approved_from.clone(),
-        tailnet_node: device.tailnet.as_ref().map(|tailnet| tailnet.node_id.clone()),
-        expires_at: device.expires_at.map(clock::timestamp),
-        last_seen_at: device.last_seen.map(clock::timestamp),
-        last_address: device.last_address.clone(),
-        connections: 0,
-    }
 }
 
 fn row(action: &'static str, target: &str) -> AuditRow {

@@ -236,6 +236,13 @@ impl Access {
         self.devices().renew(id, clock::now()).ok()
     }
 
+    /// Tells the others of a device that has just joined, and that there is one more to mind.
+    pub(crate) fn welcome(&self, newcomer: Newcomer) {
+        // Nobody may follow.
+        let _ = self.newcomers.send(newcomer);
+        self.devices_changed.notify_one();
+    }
+
     /// The devices that are paired from now on, as they come.
     pub fn newcomers(&self) -> broadcast::Receiver<Newcomer> {
         self.newcomers.subscribe()

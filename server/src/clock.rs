@@ -23,19 +23,15 @@ pub fn now() -> UnixMillis {
 /// The later of two: the wall clock, and what it said first in this process plus the time since then, the machine's sleep
 /// included. For what must end in time also where somebody sets the clock back.
 pub fn latest() -> UnixMillis {
-    static FIRST: OnceLock<(UnixMillis, i64)> = OnceLock::new();
-    let (wall, boot) = (now(), boot_ms());
-    let (first_wall, first_boot) = *FIRST.get_or_init(|| (wall, boot));
-    later(wall, first_wall, boot - first_boot)
+    static FIRST: OnceLock<Clocks> = OnceLock::new();
+    let now = both();
+    let first = FIRST.get_or_init(|| now);
+    let passed = now.boot.saturating_sub(first.boot).as_millis();
+    later(now.wall, first.wall, i64::try_from(passed).unwrap_or(i64::MAX))
 }
 
 fn later(wall: UnixMillis, first: UnixMillis, passed_ms: i64) -> UnixMillis {
     wall.max(UnixMillis(first.0.saturating_add(passed_ms)))
-}
-
-fn boot_ms() -> i64 {
-    let time = clock_gettime(ClockId::Boottime);
-    time.tv_sec * 1_000 + time.tv_nsec / 1_000_000
 }
 
 /// A moment as the wire writes it; a moment outside of what a calendar holds becomes the nearest it does.

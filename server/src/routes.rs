@@ -9,14 +9,16 @@ mod lockdown;
 mod pairing;
 mod whoami;
 
-use std::sync::Arc;
+use std::{fmt::Display, sync::Arc};
 
 use ::pairing::{
     Fault, Label,
     marker::{Any, AuditView, DeviceList, DeviceManage, DeviceRevoke, LiftLockdown, Lockdown, OwnRecord},
 };
 use http::Method;
+use protocol::WireSecret;
 
+pub use self::devices::device_record;
 use crate::{access::Access, error::Failure, router::Routes};
 
 /// The list.
@@ -52,6 +54,11 @@ pub fn routes() -> Routes<Arc<Access>> {
         .route::<Lockdown, _, _>(Method::POST, "/v1/lockdown", None, lockdown::lock)
         .route::<LiftLockdown, _, _>(Method::DELETE, "/v1/lockdown", None, lockdown::lift);
     pairing::add(guests::add(auth::add(routes)))
+}
+
+/// A link to a page of the app. The secret stands in the fragment only: browsers never send that.
+fn link(access: &Access, authority: &str, page: &str, id: impl Display, secret: &str) -> WireSecret {
+    WireSecret::new(format!("https://{authority}/{page}#{id}.{secret}.{}", access.pin))
 }
 
 /// The name that a device shall have.

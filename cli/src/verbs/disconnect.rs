@@ -25,15 +25,11 @@ pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
         let path = format!("/devices/{}/connections", device.id);
         let done: Disconnected = client.delete(&path).await?;
         if !args.json {
-            let what = if done.closed == 1 {
-                "connection"
-            } else {
-                "connections"
-            };
             let label = escape(&device.label);
             output::sentence(&format!(
-                "closed {} {what} of \"{label}\" ({}); it is trusted still",
-                done.closed, device.id
+                "closed {} of \"{label}\" ({}); it is trusted still",
+                output::connections(done.closed),
+                device.id
             ))?;
         }
         all.push(done);

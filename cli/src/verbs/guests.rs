@@ -72,14 +72,10 @@ async fn end(client: &Client, wish: &End, json: bool) -> Result<u8, Failure> {
         if json {
             all.push(ended);
         } else {
-            let connections = if ended.closed == 1 {
-                "connection"
-            } else {
-                "connections"
-            };
             output::sentence(&format!(
-                "ended {}: closed {} {connections}",
-                ended.guest_id, ended.closed
+                "ended {}: closed {}",
+                ended.guest_id,
+                output::connections(ended.closed)
             ))?;
         }
     }

@@ -232,17 +232,12 @@ pub(super) fn is_yes(answer: &str) -> bool {
 }
 
 fn described(device: &Choice, revoked: &Revoked) -> String {
-    let connections = if revoked.closed == 1 {
-        "connection"
-    } else {
-        "connections"
-    };
     let milliseconds = revoked.elapsed_us.div_ceil(1_000);
     let mut said = format!(
-        "revoked \"{}\" ({}): closed {} {connections} in {milliseconds} ms",
+        "revoked \"{}\" ({}): closed {} in {milliseconds} ms",
         escape(&device.label),
         device.id,
-        revoked.closed
+        output::connections(revoked.closed)
     );
     if !revoked.sessions.is_empty() {
         let sessions: Vec<_> = revoked.sessions.iter().map(|session| escape(session)).collect();

@@ -84,14 +84,9 @@ fn described(status: &Status, now: Timestamp, width: Option<usize>) -> String {
     lines.push((
         "devices",
         format!(
-            "{} paired, {} {} in all",
+            "{} paired, {} in all",
             status.devices,
-            status.connections,
-            if status.connections == 1 {
-                "connection"
-            } else {
-                "connections"
-            }
+            output::connections(status.connections)
         ),
     ));
     let line = |(name, value): (&str, String)| {

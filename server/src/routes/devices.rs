@@ -17,8 +17,13 @@ use protocol::access::DeviceRecord;
 
 use crate::{access::Access, clock::timestamp, edge::LastAnswer, revocation::Outcome};
 
-/// The full record of a device.
+/// The full record of a device, with what it has open now.
 fn record(access: &Access, device: &Device) -> DeviceRecord {
+    device_record(device, access.connections().count_of(device.id) as u64)
+}
+
+/// The full record of a device that has so many connections.
+pub fn device_record(device: &Device, connections: u64) -> DeviceRecord {
     DeviceRecord {
         id: device.id,
         label: device.label.to_string(),
@@ -32,7 +37,7 @@ fn record(access: &Access, device: &Device) -> DeviceRecord {
         expires_at: device.expires_at.map(timestamp),
         last_seen_at: device.last_seen.map(timestamp),
         last_address: device.last_address.clone(),
-        connections: access.connections().count_of(device.id) as u64,
+        connections,
     }
 }
 

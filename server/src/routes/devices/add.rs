@@ -56,9 +56,7 @@ pub(crate) async fn add(
         adding.store.commit_device(record.clone(), row).await?;
         let newcomer = Newcomer::of(&record);
         adding.devices().add(record);
-        // Nobody may follow.
-        let _ = adding.newcomers.send(newcomer);
-        adding.devices_changed.notify_one();
+        adding.welcome(newcomer);
         Ok::<_, crate::store::StoreError>(())
     });
     let stored = stored.await.map_err(|crash| Failure::internal(&crash))?;

@@ -5,10 +5,7 @@ use std::{sync::Arc, time::Duration};
 use axum::Json;
 use http::StatusCode;
 use pairing::{Invitation, Invited, Principal, ResourceId, Sight, marker::GuestManage};
-use protocol::{
-    WireSecret,
-    guests::{InvitationMade, NewInvitation},
-};
+use protocol::guests::{InvitationMade, NewInvitation};
 
 use crate::{
     access::Access,
@@ -20,6 +17,7 @@ use crate::{
     peer::Peer,
     random,
     router::{App, Permitted},
+    routes::link,
 };
 
 pub(crate) async fn invite(
@@ -56,7 +54,13 @@ pub(crate) async fn invite(
     access.devices_changed.notify_one();
     let made = all.iter().map(|invited| InvitationMade {
         id: invited.id,
-        url: link(&authority, &access, invited),
+        url: link(
+            &access,
+            &authority,
+            "guest",
+            invited.id,
+            invited.secret.reveal().as_str(),
+        ),
         expires_at: timestamp(invited.expires_at),
     });
     Ok((StatusCode::CREATED, Json(made.collect())))
@@ -111,16 +115,6 @@ fn withdraw(access: &Access, all: &[Invited]) {
     for invited in all {
         let _ = guests.end(&Principal::Owner, invited.id, now);
     }
-}
-
-/// The secret stands in the fragment only: browsers never send that.
-fn link(authority: &str, access: &Access, invited: &Invited) -> WireSecret {
-    WireSecret::new(format!(
-        "https://{authority}/guest#{}.{}.{}",
-        invited.id,
-        invited.secret.reveal().as_str(),
-        access.pin
-    ))
 }
 
 /// Links of one invitation: a class has so many, and a screen shows them.

@@ -110,10 +110,8 @@ async fn store(
 
 fn begin(access: &Access, id: RequestId, newcomer: Newcomer, now: UnixMillis) {
     tracing::info!(request = %id, device = %newcomer.id, role = %newcomer.role, "paired a device");
-    // Nobody may follow.
-    let _ = access.newcomers.send(newcomer);
     access.authority().committed(id, now);
-    access.devices_changed.notify_one();
+    access.welcome(newcomer);
     access.pairing_changed.notify_waiters();
 }
 

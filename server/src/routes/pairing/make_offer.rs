@@ -4,11 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use axum::Json;
 use http::StatusCode;
-use pairing::{OfferSecret, OfferTerms, OfferView, marker::DeviceManage};
-use protocol::{
-    WireSecret,
-    pairing::{NewOffer, OfferMade},
-};
+use pairing::{OfferTerms, OfferView, marker::DeviceManage};
+use protocol::pairing::{NewOffer, OfferMade};
 
 use super::{audited, paired_role};
 use crate::{
@@ -21,7 +18,7 @@ use crate::{
     peer::Peer,
     random,
     router::{App, Permitted},
-    routes::label,
+    routes::{label, link},
 };
 
 pub(in crate::routes) async fn make(
@@ -57,7 +54,7 @@ pub(in crate::routes) async fn make(
     }
     let made = OfferMade {
         id: offer.id,
-        url: link(&authority, &access, &offer, &secret),
+        url: link(&access, &authority, "pair", offer.id, secret.reveal().as_str()),
         expires_in: offer.expires_at.since(now).as_secs(),
     };
     Ok((StatusCode::CREATED, Json(made)))
@@ -71,16 +68,6 @@ fn terms(body: &NewOffer) -> Result<OfferTerms, Failure> {
         any_path: body.any_path.unwrap_or(false),
         expires_in: body.expires_in.map(Duration::from_secs),
     })
-}
-
-/// The secret stands in the fragment only: browsers never send that.
-fn link(authority: &str, access: &Access, offer: &OfferView, secret: &OfferSecret) -> WireSecret {
-    WireSecret::new(format!(
-        "https://{authority}/pair#{}.{}.{}",
-        offer.id,
-        secret.reveal().as_str(),
-        access.pin
-    ))
 }
 
 fn detail(access: &Access, offer: &OfferView) -> String {
