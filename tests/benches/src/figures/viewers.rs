@@ -1,6 +1,6 @@
 //! B3, B4 and M2: many viewers of one session, one that never reads, and a thousand that have nothing to see.
 
-use std::{thread, time::Instant};
+use std::{net::SocketAddr, thread, time::Instant};
 
 use anyhow::{Context, Result};
 use harness::StampingProxy;
@@ -27,10 +27,10 @@ pub(super) fn many(findings: &mut Findings) -> Result<()> {
     let (mut ours, mut floor, mut peak) = (Vec::new(), Vec::new(), 0.0f64);
     for _ in 0..ROUNDS {
         raw.push(bulk::raw(Kind::Plain, BYTES)?.megabytes_per_second);
-        let ten = watched(&daemon, 10, Mode::Lossless)?;
+        let ten = watched(&daemon, BYTES, 10, Mode::Lossless)?;
         slowest.push(ten.slowest);
         skipped += ten.skipped;
-        let fifty = watched(&daemon, 50, Mode::View)?;
+        let fifty = watched(&daemon, BYTES, 50, Mode::View)?;
         ours.push(fifty.together);
         peak = peak.max(fifty.peak_kib);
         floor.push(passed_on(50)?.together);
@@ -67,9 +67,9 @@ pub(super) fn stalled(findings: &mut Findings) -> Result<()> {
     let daemon = UnderTest::start()?;
     let (mut without, mut with, mut more, mut snapshots) = (Vec::new(), Vec::new(), Vec::new(), u64::MAX);
     for _ in 0..ROUNDS {
-        let plain = watched(&daemon, 4, Mode::View)?;
+        let plain = watched(&daemon, BYTES, 4, Mode::View)?;
         without.push(plain.seconds);
-        let mut crowd = Crowd::of(&daemon)?;
+        let mut crowd = Crowd::of(&daemon, BYTES)?;
         let mut sleeper = daemon.attach(Wire::Tls, &crowd.session, Mode::View)?;
         sleeper.first_screen()?;
         crowd.join(&daemon, 4, Mode::View)?;
@@ -109,17 +109,18 @@ fn beside_slow_ones(findings: &mut Findings, daemon: &UnderTest) -> Result<()> {
     let link = Runtime::new()?;
     let proxy = link.block_on(StampingProxy::slow(daemon.address(), SLOW));
     let (mut without, mut with) = (Vec::new(), Vec::new());
-    for _ in 0..ROUNDS {
-        without.push(BYTES as f64 / 1e6 / watched(daemon, 50, Mode::View)?.seconds);
-        let mut crowd = Crowd::of(daemon)?;
-        let mut sleeper = daemon.attach(Wire::Tls, &crowd.session, Mode::View)?;
-        sleeper.first_screen()?;
-        let mut slow = daemon.attach_by(proxy.address(), &crowd.session, Mode::View)?;
-        slow.first_screen()?;
-        let slow = thread::spawn(move || slow.follow());
-        crowd.join(daemon, 50, Mode::View)?;
-        with.push(BYTES as f64 / 1e6 / crowd.watch(daemon.pid())?.seconds);
-        slow.join().ok().context("the slow viewer panicked")??;
+    for round in 0..2 * ROUNDS {
+        let alone = || watched(daemon, LONG, 50, Mode::View);
+        let beside = || beside_two(daemon, proxy.address());
+        let (alone, beside) = if round % 2 == 0 {
+            let alone = alone()?;
+            (alone, beside()?)
+        } else {
+            let beside = beside()?;
+            (alone()?, beside)
+        };
+        without.push(LONG as f64 / 1e6 / alone.seconds);
+        with.push(LONG as f64 / 1e6 / beside.seconds);
     }
     let figure = Figure::beside(
         "B4 fifty beside slow ones",
@@ -130,6 +131,20 @@ fn beside_slow_ones(findings: &mut Findings, daemon: &UnderTest) -> Result<()> {
     );
     findings.add(figure.required());
     Ok(())
+}
+
+/// Fifty viewers beside one that never reads and one behind the slow link at `link`.
+fn beside_two(daemon: &UnderTest, link: SocketAddr) -> Result<Seen> {
+    let mut crowd = Crowd::of(daemon, LONG)?;
+    let mut sleeper = daemon.attach(Wire::Tls, &crowd.session, Mode::View)?;
+    sleeper.first_screen()?;
+    let mut slow = daemon.attach_by(link, &crowd.session, Mode::View)?;
+    slow.first_screen()?;
+    let slow = thread::spawn(move || slow.follow());
+    crowd.join(daemon, 50, Mode::View)?;
+    let seen = crowd.watch(daemon.pid())?;
+    slow.join().ok().context("the slow viewer panicked")??;
+    Ok(seen)
 }
 
 /// M2.
@@ -189,10 +204,10 @@ struct Crowd {
 }
 
 impl Crowd {
-    fn of(daemon: &UnderTest) -> Result<Self> {
+    fn of(daemon: &UnderTest, bytes: u64) -> Result<Self> {
         let gate = Gate::new()?;
         Ok(Self {
-            session: daemon.session(&bulk::emit(&gate, Kind::Plain, BYTES)?)?,
+            session: daemon.session(&bulk::emit(&gate, Kind::Plain, bytes)?)?,
             gate,
             viewers: Vec::new(),
             base_kib: kernel::resident_kib(daemon.pid())?,
@@ -243,8 +258,8 @@ impl Crowd {
     }
 }
 
-fn watched(daemon: &UnderTest, count: usize, mode: Mode) -> Result<Seen> {
-    let mut crowd = Crowd::of(daemon)?;
+fn watched(daemon: &UnderTest, bytes: u64, count: usize, mode: Mode) -> Result<Seen> {
+    let mut crowd = Crowd::of(daemon, bytes)?;
     crowd.join(daemon, count, mode)?;
     crowd.watch(daemon.pid())
 }
@@ -272,3 +287,5 @@ const BYTES: u64 = 8 << 20;
 const IDLE: usize = 1_000;
 /// Viewers before them, so that what happens once is not counted.
 const WARM_UP: usize = 20;
+/// Bytes beside slow viewers. The bound is a twentieth away, and short runs differ by a quarter.
+const LONG: u64 = 64 << 20;
