@@ -79,6 +79,10 @@ pub fn up(options: &UpOptions, on_ready: impl FnOnce(&Ready)) -> Result<(), UpEr
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .event_interval(EVENT_INTERVAL)
+        .on_thread_start(|| {
+            // An older kernel lets a key wait a little longer behind programs that keep the processors busy.
+            terminal::take_short_turns().ok();
+        })
         .build();
     let runtime = runtime.map_err(UpError::io("start its threads"))?;
     let restart = Restart::of_this_process(descriptors);

@@ -33,7 +33,7 @@ pub use id::{ParseSessionIdError, SessionId};
 pub use journal::UnixMs;
 pub use keeper::{Held, Keeper, KeeperError, KeeperOptions, Listed, Listing, Origin, keep};
 pub use offset::Offset;
-pub use process::{Exit, PeerProcess};
+pub use process::{Exit, PeerProcess, take_short_turns};
 pub use said::{QUIET_MS, Said, Word};
 pub use screen::{Line, Numbering, Screen, Signal, Snapshot, screen};
 pub use session::{

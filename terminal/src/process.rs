@@ -9,10 +9,12 @@ use rustix::process::Pid;
 mod ancestry;
 mod table;
 mod tree;
+mod turn;
 
 pub use ancestry::PeerProcess;
 pub(crate) use table::{Member, children};
 pub(crate) use tree::Tree;
+pub use turn::take_short_turns;
 
 /// How a program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
