@@ -294,10 +294,7 @@ impl Files {
     /// Writes whole records behind the newest segment, or to a new one.
     fn append(&mut self, records: &[u8], directory: &Path, limit: u64) -> io::Result<()> {
         let size = SEGMENT.min(limit / 4);
-        let is_full = self
-            .segments
-            .back()
-            .is_some_and(|newest| newest.length >= size && newest.end().0 > newest.first);
+        let is_full = self.segments.back().is_some_and(|newest| newest.length >= size);
         if is_full {
             self.current = None;
         }

@@ -224,3 +224,21 @@ proptest! {
         write(&tail, &journal);
     }
 }
+
+#[test]
+fn sizes_of_a_program_that_writes_nothing_take_a_bounded_part_of_the_disk() {
+    let directory = TempDir::new().unwrap();
+    let journal = journal(64 * 1_024);
+    let tail = Tail::new(directory.path().into(), 64 * 1_024);
+    append(&journal, 100);
+    for step in 0..10_000 {
+        let size = Size::new(80 + step % 2, 24);
+        journal.lock().unwrap().resize(0, size);
+        if step % 100 == 0 {
+            write(&tail, &journal);
+        }
+    }
+    write(&tail, &journal);
+    assert!(stored_bytes(directory.path()).unwrap() <= 64 * 1_024);
+    assert_reads(&tail, 0, usize::MAX, 100);
+}
