@@ -1,5 +1,6 @@
 //! Drawing: from the records onto the screen, off the path of reading.
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -27,8 +28,8 @@ pub(super) async fn draw(shared: Arc<Shared>, drawing: Arc<Mutex<Drawing>>) {
         let has_ended = !state.borrow_and_update().is_running();
         let step = lock(&drawing).step(&shared, MAX_TURN);
         match step {
-            Step::Drawn { bytes } if bytes < MAX_TURN => {}
-            Step::Drawn { .. } => tokio::task::yield_now().await,
+            Step::Drawn { is_turn_over: false } => {}
+            Step::Drawn { is_turn_over: true } => tokio::task::yield_now().await,
             Step::Away { from, sizes, limit } => {
                 let records = shared.records(from, sizes, limit).await;
                 lock(&drawing).take(&shared, from, records);
@@ -89,8 +90,8 @@ pub(super) struct Drawing {
 /// What one step came to.
 #[derive(Debug)]
 pub(super) enum Step {
-    /// So many bytes were drawn, or a size.
-    Drawn { bytes: usize },
+    /// Some bytes were drawn, or a size; whether others should have their turn now.
+    Drawn { is_turn_over: bool },
     /// There was nothing to draw.
     Nothing,
     /// What comes next is no longer in the journal.
@@ -131,9 +132,12 @@ impl Drawing {
             let limit = shared.rebuild.limit(&journal, seen, limit);
             (journal.read(seen, sizes, limit, &mut self.bytes), limit)
         };
-        match read {
+        let drawn = match read {
             Read::Output => self.feed(shared, seen),
-            Read::Size { number, size, .. } => self.resize(shared, number, size),
+            Read::Size { number, size, .. } => {
+                self.resize(shared, number, size);
+                0
+            }
             Read::Nothing => {
                 shared.rebuild.finished();
                 // Most sessions stand still most of the time.
@@ -147,10 +151,10 @@ impl Drawing {
                     limit,
                 };
             }
-        }
-        let bytes = self.bytes.len();
+        };
+        let is_turn_over = drawn >= MAX_TURN || drawn < self.bytes.len();
         self.stepped(shared);
-        Step::Drawn { bytes }
+        Step::Drawn { is_turn_over }
     }
 
     /// Draws what the journal has no more.
@@ -158,6 +162,7 @@ impl Drawing {
         match records {
             Records::Output(bytes) => {
                 self.bytes = bytes;
+                // What it leaves is taken again.
                 self.feed(shared, from);
             }
             Records::Size { number, size, .. } => self.resize(shared, number, size),
@@ -190,10 +195,22 @@ impl Drawing {
         None
     }
 
-    fn feed(&mut self, shared: &Shared, seen: Offset) {
-        let seen = seen.plus(self.bytes.len());
-        let bytes = &self.bytes;
-        record(shared, |screen| screen.feed(bytes), |drawn| drawn.seen = seen);
+    /// Draws the bytes, which stand at `seen`, or as many of them as it has time for; returns how many.
+    fn feed(&mut self, shared: &Shared, seen: Offset) -> usize {
+        let begun = Instant::now();
+        let fed = Cell::new(0);
+        let draw = |screen: &mut dyn Screen| {
+            for piece in self.bytes.chunks(PIECE) {
+                // First: what makes it fail is not drawn again.
+                fed.set(fed.get() + piece.len());
+                screen.feed(piece);
+                if begun.elapsed() > MAX_TIME {
+                    break;
+                }
+            }
+        };
+        record(shared, draw, |drawn| drawn.seen = seen.plus(fed.get()));
+        let seen = seen.plus(fed.get());
         if shared.is_rebuilt() {
             look::wrote(shared);
         }
@@ -201,6 +218,7 @@ impl Drawing {
             // What was answered or heard inside of a synchronized update was shown then, though the update had not ended.
             release(shared);
         }
+        fed.get()
     }
 
     fn resize(&mut self, shared: &Shared, number: u64, size: Size) {
@@ -323,6 +341,10 @@ fn answer(shared: &Shared, replies: &[u8], ground: Offset) {
 
 /// Bytes drawn before others get their turn.
 const MAX_TURN: usize = 16 * 1024;
+/// Time after which others get their turn: a few bytes may ask for much. It is looked at behind each piece.
+const MAX_TIME: Duration = Duration::from_millis(5);
+/// Bytes of a piece.
+const PIECE: usize = 2 * 1024;
 /// How long a synchronized update may keep the screen as it was.
 const MAX_HELD: Duration = Duration::from_millis(150);
 /// Bytes of answers that wait for the terminal.

@@ -51,10 +51,11 @@ impl Terminal {
     }
 
     /// Repeats the character before (REP, ECMA-48 8.3.103), if there is one directly before; the standard leaves
-    /// all else undefined.
+    /// all else undefined. Not more often than it fills the screen: eight bytes of output may ask for tens of thousands.
     pub(super) fn repeat(&mut self, count: u16) {
         if let Some((_, character)) = self.repeatable() {
-            (0..count).for_each(|_| self.print(character));
+            let most = self.columns * self.rows();
+            (0..usize::from(count).min(most)).for_each(|_| self.print(character));
         }
     }
 
