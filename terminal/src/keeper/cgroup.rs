@@ -39,6 +39,10 @@ impl Cgroups {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return None,
             _ => {}
         }
+        // Below a threaded one no process can be moved (cgroups(7)).
+        if fs::read_to_string(path.join("cgroup.type")).ok()?.trim_end() != "domain" {
+            return None;
+        }
         let former = fs::read_dir(&path).ok()?.flatten();
         former.for_each(|entry| {
             // One with processes in it cannot be removed.

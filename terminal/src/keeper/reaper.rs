@@ -219,7 +219,8 @@ impl Session {
                 PollFd::new(ended, PollFlags::IN),
             ];
             match poll(&mut ready, None) {
-                Ok(_) | Err(Errno::INTR) => {}
+                Ok(_) => {}
+                Err(error) if system::is_passing(error) => continue,
                 Err(error) => return Err(error.into()),
             }
             let (asked, is_news) = (!ready[0].revents().is_empty(), !ready[1].revents().is_empty());

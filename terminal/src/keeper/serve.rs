@@ -5,7 +5,6 @@ use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
 use rustix::net::{SocketAddrUnix, SocketFlags, accept_with, getsockname};
 use rustix::process::{Signal, getpid, kill_process};
 
@@ -128,7 +127,7 @@ impl Service {
             .map(|at| span(at.saturating_duration_since(Instant::now())));
         match poll(&mut fds, timeout.as_ref()) {
             Ok(_) => {}
-            Err(Errno::INTR) => return Ok(Ready::default()),
+            Err(error) if system::is_passing(error) => return Ok(Ready::default()),
             Err(error) => return Err(error.into()),
         }
         let is_ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();

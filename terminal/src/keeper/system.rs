@@ -3,10 +3,22 @@
 use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::thread;
+use std::time::Duration;
 
+use rustix::io::Errno;
 use rustix::process::Pid;
 
 use super::plan::Plan;
+
+/// Whether a wait that failed is to be begun again, which it is at once where a signal came, and after a moment where the
+/// system is short of memory: a session does not end for that.
+pub(super) fn is_passing(error: Errno) -> bool {
+    if error == Errno::NOMEM {
+        thread::sleep(SHORTAGE);
+    }
+    matches!(error, Errno::INTR | Errno::NOMEM)
+}
 
 /// Which side of a fork this is.
 pub(super) enum Forked {
@@ -101,3 +113,6 @@ pub(super) fn close_all_but(kept: &[&OwnedFd]) -> io::Result<()> {
     }
     Ok(())
 }
+
+/// Between two waits where the system is short of memory.
+const SHORTAGE: Duration = Duration::from_millis(50);
