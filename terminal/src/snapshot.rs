@@ -11,6 +11,10 @@ pub(crate) struct Painter {
     links: usize,
 }
 
+/// Bytes of addresses written.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Links(usize);
+
 /// What a character is written with.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Pen {
@@ -61,6 +65,19 @@ impl Painter {
         let mut painter = Self::default();
         painter.rendition(pen);
         painter.into_bytes()
+    }
+
+    /// Goes on from what painters before it have written of links: one bound for all of them.
+    pub(crate) fn after(links: Links) -> Self {
+        Self {
+            links: links.0,
+            ..Self::default()
+        }
+    }
+
+    /// What was written of links, here and before.
+    pub(crate) fn links(&self) -> Links {
+        Links(self.links)
     }
 
     /// What was written.
@@ -189,7 +206,7 @@ impl Painter {
     }
 }
 
-/// Bytes of link addresses in one snapshot: a screen of two hundred long ones. Every cell may have its own (2 KiB), so without
+/// Bytes of link addresses in one snapshot, or in all lines of one answer: a screen of two hundred long ones. Every cell may have its own (2 KiB), so without
 /// a bound a program could make each attach cost gigabytes.
 const MAX_LINKS: usize = 256 * 1024;
 

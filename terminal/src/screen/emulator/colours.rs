@@ -45,6 +45,7 @@ pub(super) fn parse(colour: &[u8]) -> Option<[u8; 3]> {
     if let Some(digits) = colour.strip_prefix('#') {
         let length = digits.len() / 3;
         let value = |digits: &str| {
+            let digits = Some(digits).filter(|digits| digits.len() <= 4)?;
             let value = u64::from_str_radix(digits, 16).ok()? << 4;
             // The two highest digits.
             Some((value >> (4 * digits.len().saturating_sub(1))) as u8)

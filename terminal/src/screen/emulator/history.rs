@@ -179,7 +179,9 @@ mod tests {
     }
 
     fn text(history: &History, index: usize) -> String {
-        Strip::decode(history.line(index)).line(0, &<_>::default()).text
+        Strip::decode(history.line(index))
+            .line(0, &<_>::default(), &mut <_>::default())
+            .text
     }
 
     #[test]

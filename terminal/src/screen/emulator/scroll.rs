@@ -3,7 +3,7 @@
 use super::strip::Strip;
 use super::style::Styles;
 use super::terminal::Terminal;
-use crate::snapshot::Painter;
+use crate::snapshot::{Links, Painter};
 
 /// Bytes that leave a fresh screen of the same size blank, with the last lines of the scrollback above it: at most `lines` of
 /// them, whose cells take at most `most` bytes.
@@ -16,6 +16,7 @@ pub(super) fn history(terminal: &Terminal, lines: usize, most: usize) -> Vec<u8>
         styles: &terminal.styles,
         bytes: Vec::with_capacity(SOME),
         sequences: Vec::new(),
+        links: Links::default(),
     };
     // The line before, if it goes on.
     let mut open: Option<Strip<'_>> = None;
@@ -57,13 +58,14 @@ struct Scroll<'a> {
     bytes: Vec<u8>,
     /// What sets each style, by its number, once it was needed.
     sequences: Vec<Option<Box<[u8]>>>,
+    links: Links,
 }
 
 impl Scroll<'_> {
     /// Draws a line, from and to the default style.
     fn line(&mut self, strip: Strip<'_>) {
         if strip.runs().any(|(_, style)| self.styles.get(style).link != 0) {
-            let line = strip.line(0, self.styles);
+            let line = strip.line(0, self.styles, &mut self.links);
             self.bytes.extend_from_slice(line.ansi.as_bytes());
             return;
         }

@@ -7,7 +7,7 @@ use super::clusters::Clusters;
 use super::row::Row;
 use super::style::Styles;
 use crate::screen::Line;
-use crate::snapshot::{Painter, Pen};
+use crate::snapshot::{Links, Painter, Pen};
 
 /// The bytes of a row: flags; if it has styles, their number and for each the cells (u16) and the style (u32);
 /// then its text. All numbers are little-endian.
@@ -123,14 +123,15 @@ impl<'a> Strip<'a> {
         self.text.strip_suffix(blank).unwrap_or(self.text)
     }
 
-    /// The row as a line.
-    pub(super) fn line(self, number: u64, styles: &Styles) -> Line {
-        let mut painter = Painter::default();
+    /// The row as a line, of which `links` is counted on.
+    pub(super) fn line(self, number: u64, styles: &Styles, links: &mut Links) -> Line {
+        let mut painter = Painter::after(*links);
         for (part, style) in self.parts() {
             painter.set_pen(&styles.pen(styles.get(style)));
             painter.sequence(part);
         }
         painter.set_pen(&Pen::default());
+        *links = painter.links();
         let text = self.written();
         Line {
             number,

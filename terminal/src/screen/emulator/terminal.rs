@@ -14,6 +14,7 @@ use super::style::{Style, Styles, Tint};
 use super::titles::Titles;
 use crate::screen::signals::Signals;
 use crate::size::Size;
+use crate::snapshot::Links;
 
 mod answers;
 mod commands;
@@ -145,16 +146,17 @@ impl Terminal {
         let history = self.history.range();
         let end = range.end.min(history.end + self.rows() as u64);
         let mut encoded = Vec::new();
+        let mut links = Links::default();
         (range.start.max(history.start)..end)
             .map(|number| {
                 if number < history.end {
                     let line = self.history.line((number - history.start) as usize);
-                    return Strip::decode(line).line(number, &self.styles);
+                    return Strip::decode(line).line(number, &self.styles, &mut links);
                 }
                 encoded.clear();
                 let row = &self.grid.rows[(number - history.end) as usize];
                 super::strip::encode(row, &self.clusters, &mut encoded);
-                Strip::decode(&encoded).line(number, &self.styles)
+                Strip::decode(&encoded).line(number, &self.styles, &mut links)
             })
             .collect()
     }

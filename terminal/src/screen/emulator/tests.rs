@@ -298,3 +298,29 @@ fn a_mark_joins_the_blank_where_a_wide_character_did_not_fit() {
     screen.resize(Size::new(9, 2));
     assert_eq!(screen.lines(0..1)[0].text, "hello \u{301}漢");
 }
+
+#[test]
+fn a_program_that_repeats_without_end_fills_the_screen_once_for_each_time() {
+    let size = Size::new(10, 4);
+    let repeated = screen(size, b"x\x1b[65535b");
+    assert_eq!(repeated.history().end, 1);
+    assert_eq!(
+        texts(&repeated.lines(0..100)),
+        ["xxxxxxxxxx", "xxxxxxxxxx", "xxxxxxxxxx", "xxxxxxxxxx", "x"]
+    );
+}
+
+#[test]
+fn links_without_end_cost_the_lines_of_one_answer_and_a_checkpoint_a_bounded_part() {
+    let size = Size::new(80, 24);
+    let links = ["a", "b"].map(|letter| letter.repeat(2_000));
+    let cells = (0..80).map(|cell| format!("\x1b]8;;http://{}\x1b\\x", links[cell % 2]));
+    let line = cells.collect::<String>() + "\r\n";
+    let mut linked = screen(size, line.repeat(200).as_bytes());
+    let lines = linked.lines(0..u64::MAX);
+    assert!(lines.iter().filter(|line| line.text == "x".repeat(80)).count() == 200);
+    let drawn: usize = lines.iter().map(|line| line.ansi.len()).sum();
+    assert!(drawn < 1024 * 1024, "{drawn} bytes");
+    let kept = linked.checkpoint(10_000, usize::MAX).len();
+    assert!(kept < 1024 * 1024, "{kept} bytes");
+}
