@@ -5,7 +5,7 @@ use core::time::Duration;
 use crate::key::PublicKey;
 use crate::limits::WRONG_SECRETS;
 use crate::secret::{OfferSecret, SecretDigest};
-use crate::{ApproveTerms, Label, OfferError, OfferId, RequestId, Role, UnixMillis};
+use crate::{ApproveTerms, Label, OfferError, OfferId, OfferPhase, RequestId, Role, UnixMillis};
 
 /// What the owner offers; an approval can still say otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -78,15 +78,15 @@ impl Offer {
         Err(OfferError::Unknown)
     }
 
-    /// Whether it can be claimed, or shown again by its owner, at this time.
-    pub(crate) fn usable(&self, claim_is_live: bool, now: UnixMillis) -> Result<(), OfferError> {
+    /// Where it stands at this time.
+    pub(crate) fn phase(&self, claim_is_live: bool, now: UnixMillis) -> OfferPhase {
         match self.state {
-            OfferState::Open if self.expires_at <= now => Err(OfferError::Expired),
-            OfferState::Open => Ok(()),
-            OfferState::Claimed { .. } if claim_is_live => Ok(()),
-            OfferState::Claimed { .. } => Err(OfferError::Used),
-            OfferState::Burned => Err(OfferError::Burned),
-            OfferState::Withdrawn => Err(OfferError::Withdrawn),
+            OfferState::Open if self.expires_at <= now => OfferPhase::Expired,
+            OfferState::Open => OfferPhase::Open,
+            OfferState::Claimed { request, .. } if claim_is_live => OfferPhase::Claimed(request),
+            OfferState::Claimed { request, .. } => OfferPhase::Used(request),
+            OfferState::Burned => OfferPhase::Burned,
+            OfferState::Withdrawn => OfferPhase::Withdrawn,
         }
     }
 

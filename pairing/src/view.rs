@@ -3,11 +3,11 @@
 use alloc::string::String;
 use core::time::Duration;
 
-use crate::UnixMillis;
 use crate::proof::ExchangeNonce;
 use crate::{
     DeviceId, Label, OfferId, OfferTerms, PairingCode, RequestId, RequestPhase, Role, TailnetIdentity,
 };
+use crate::{OfferError, UnixMillis};
 
 /// An offer as its owner sees it.
 #[derive(Clone, Debug)]
@@ -29,8 +29,8 @@ pub enum OfferPhase {
     Open,
     /// This request's key owns it.
     Claimed(RequestId),
-    /// The claim has become a device, was rejected or ran out of time.
-    Used,
+    /// The claim of this request has become a device, was rejected or ran out of time.
+    Used(RequestId),
     /// Ended by wrong secrets.
     Burned,
     /// Taken back.
@@ -44,6 +44,17 @@ impl OfferPhase {
     #[must_use]
     pub const fn is_live(self) -> bool {
         matches!(self, Self::Open | Self::Claimed(_))
+    }
+
+    /// Whether it can be claimed, or shown again by the key that owns it.
+    pub(crate) const fn usable(self) -> Result<(), OfferError> {
+        match self {
+            Self::Open | Self::Claimed(_) => Ok(()),
+            Self::Used(_) => Err(OfferError::Used),
+            Self::Burned => Err(OfferError::Burned),
+            Self::Withdrawn => Err(OfferError::Withdrawn),
+            Self::Expired => Err(OfferError::Expired),
+        }
     }
 }
 

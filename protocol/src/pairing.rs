@@ -38,13 +38,14 @@ pub struct OfferMade {
 pub struct OfferView {
     /// The offer.
     pub id: OfferId,
-    /// `open`, `claimed`, `used`, `burned`, `withdrawn` or `expired`.
+    /// `open`, `claimed` by a device that may still come of it, `used` up by one that has come or never will, `burned`,
+    /// `withdrawn` or `expired`. Only `open` can be claimed.
     pub state: String,
     /// The role it gives.
     pub role: Role,
     /// The label it gives, if any.
     pub label: Option<String>,
-    /// The request that claimed it.
+    /// The request that claimed it, also after its end.
     pub request_id: Option<RequestId>,
     /// When it ends.
     pub expires_at: Timestamp,

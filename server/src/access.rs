@@ -19,6 +19,7 @@ use crate::{
     audit::Damper,
     clock,
     connections::Connections,
+    error::Failure,
     failures::Failures,
     gate::OwnNames,
     limits::Limits,
@@ -323,6 +324,20 @@ impl Access {
     /// Offers and pairing requests. Hold it for one step, never across an await.
     pub(crate) fn authority(&self) -> MutexGuard<'_, Authority> {
         self.authority.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The same for a step towards another device: there is none while every remote way in is closed. Compared under the lock
+    /// under which a lock-down ends what was offered and requested, so that it finds what is made before, and this what
+    /// comes after.
+    ///
+    /// # Errors
+    /// [`Failure::LockedDown`].
+    pub(crate) fn unlocked_authority(&self) -> Result<MutexGuard<'_, Authority>, Failure> {
+        let authority = self.authority();
+        match self.is_locked_down() {
+            true => Err(Failure::LockedDown),
+            false => Ok(authority),
+        }
     }
 
     /// Challenges and access tokens. Hold it for one step, never across an await.

@@ -161,6 +161,11 @@ impl Lockdown {
         self.count.load(Ordering::Acquire)
     }
 
+    /// Notes that devices may come in again.
+    pub(crate) fn lifted(&self) {
+        self.is_locked.store(false, Ordering::Release);
+    }
+
     /// The orders, for who serves. A second server gets none.
     pub(crate) fn orders(&self) -> Option<mpsc::UnboundedReceiver<Order>> {
         self.received
@@ -336,7 +341,7 @@ async fn open_all(access: &Access, row: AuditRow) -> Result<protocol::access::Lo
     }
     access.set_link_authority(link_authority);
     access.connections().open();
-    lockdown.is_locked.store(false, Ordering::Release);
+    lockdown.lifted();
     let count = listeners.len() as u64;
     // Where nobody serves any more they close by themselves.
     lockdown.orders.send(Order::Open(listeners)).ok();

@@ -108,8 +108,7 @@ impl Authority {
     fn check_offer(&mut self, claim: &OfferClaim, now: UnixMillis) -> Result<(), OfferError> {
         let offer = self.offers.get_mut(&claim.id).ok_or(OfferError::Unknown)?;
         offer.check(&claim.secret)?;
-        let offer = &self.offers[&claim.id];
-        offer.usable(self.claim_is_live(offer, now), now)
+        self.offer_phase(&self.offers[&claim.id], now).usable()
     }
 
     fn same_request(&self, offer: OfferId, commitment: &Commitment, now: UnixMillis) -> Option<RequestId> {
@@ -239,7 +238,7 @@ impl Authority {
         now: UnixMillis,
     ) -> Result<(), OfferError> {
         let held = self.offers.get(&offer).ok_or(OfferError::Expired)?;
-        let usable = held.usable(self.claim_is_live(held, now), now);
+        let usable = self.offer_phase(held, now).usable();
         let claimed = match held.state {
             OfferState::Claimed {
                 public_key,

@@ -6,7 +6,8 @@ use super::{Authority, Commit, Exchange, ExchangeCheck, Exchanged};
 use crate::request::{Approval, PairingRequest, RequestState};
 use crate::token::TokenHash;
 use crate::{
-    CommitError, Device, DeviceToken, ExchangeError, RequestId, RequestPhase, RequestSecret, TokenKey,
+    CommitError, Device, DeviceToken, ExchangeError, RejectCause, RequestId, RequestPhase, RequestSecret,
+    TokenKey,
 };
 use crate::{UnixMillis, pair_text};
 
@@ -102,6 +103,12 @@ impl Authority {
         if let Some(request) = self.requests.get_mut(&id) {
             request.state = request.state.clone().committing(false);
         }
+    }
+
+    /// The same where [`Authority::lock_down`] came while the record was on its way: the request ends as the others did.
+    pub fn commit_locked_down(&mut self, id: RequestId, now: UnixMillis) {
+        self.commit_failed(id);
+        self.end(id, RejectCause::LockedDown, now);
     }
 }
 

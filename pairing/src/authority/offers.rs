@@ -9,7 +9,7 @@ use crate::limits::MAX_OFFERS;
 use crate::offer::{Offer, OfferState};
 use crate::request::RequestState;
 use crate::secret::OfferSecret;
-use crate::{OfferError, OfferId, OfferPhase, OfferTerms, OfferView, RejectCause, UnixMillis};
+use crate::{OfferError, OfferId, OfferPhase, OfferTerms, OfferView, RejectCause, RequestPhase, UnixMillis};
 
 impl Authority {
     /// Makes an offer. Only the owner may.
@@ -47,15 +47,14 @@ impl Authority {
     }
 
     /// Takes an offer back, and with it the requests under it that wait for the owner. What the owner has approved
-    /// goes on.
+    /// goes on, and an offer that has ended stays what it is.
     ///
     /// # Errors
     /// [`OfferError::Unknown`].
     pub fn withdraw(&mut self, id: OfferId, now: UnixMillis) -> Result<(), OfferError> {
-        let approved = self.claim_is_approved(id);
-        let offer = self.offers.get_mut(&id).ok_or(OfferError::Unknown)?;
-        if !approved {
-            offer.state = OfferState::Withdrawn;
+        let offer = self.offers.get(&id).ok_or(OfferError::Unknown)?;
+        if self.offer_phase(offer, now).is_live() && !self.claim_is_approved(offer) {
+            self.void(id);
         }
         let waiting = self
             .requests
@@ -67,41 +66,45 @@ impl Authority {
         Ok(())
     }
 
-    pub(super) fn claim_is_live(&self, offer: &Offer, now: UnixMillis) -> bool {
-        offer
-            .claim()
-            .and_then(|id| self.requests.get(&id))
-            .is_some_and(|request| request.phase(&self.limits, now).is_live())
+    /// Where an offer stands.
+    pub(super) fn offer_phase(&self, offer: &Offer, now: UnixMillis) -> OfferPhase {
+        let claim = offer.claim().and_then(|id| self.phase(id, now));
+        offer.phase(claim.is_some_and(RequestPhase::is_live), now)
+    }
+
+    /// Withdraws every offer of which a device could still come.
+    pub(super) fn void_live_offers(&mut self, now: UnixMillis) {
+        let live = self
+            .offers
+            .values()
+            .filter(|offer| self.offer_phase(offer, now).is_live());
+        for id in live.map(|offer| offer.id).collect::<Vec<_>>() {
+            self.void(id);
+        }
+    }
+
+    fn void(&mut self, id: OfferId) {
+        if let Some(offer) = self.offers.get_mut(&id) {
+            offer.state = OfferState::Withdrawn;
+        }
     }
 
     fn offer_view(&self, offer: &Offer, now: UnixMillis) -> OfferView {
-        let phase = match (offer.usable(self.claim_is_live(offer, now), now), offer.claim()) {
-            (Ok(()), Some(request)) => OfferPhase::Claimed(request),
-            (Ok(()), None) => OfferPhase::Open,
-            (Err(OfferError::Expired), _) => OfferPhase::Expired,
-            (Err(OfferError::Burned), _) => OfferPhase::Burned,
-            (Err(OfferError::Withdrawn), _) => OfferPhase::Withdrawn,
-            (Err(_), _) => OfferPhase::Used,
-        };
         OfferView {
             id: offer.id,
             terms: offer.terms.clone(),
             expires_at: offer.expires_at,
-            phase,
+            phase: self.offer_phase(offer, now),
         }
     }
 
-    fn claim_is_approved(&self, id: OfferId) -> bool {
-        let claim = self
-            .offers
-            .get(&id)
-            .and_then(Offer::claim)
-            .and_then(|id| self.requests.get(&id));
+    fn claim_is_approved(&self, offer: &Offer) -> bool {
+        let claim = offer.claim().and_then(|id| self.requests.get(&id));
         claim.is_some_and(|request| request.approval().is_some())
     }
 
     fn forget_an_ended_offer(&mut self, now: UnixMillis) -> bool {
-        let ended = |offer: &&Offer| offer.usable(self.claim_is_live(offer, now), now).is_err();
+        let ended = |offer: &&Offer| !self.offer_phase(offer, now).is_live();
         let oldest = self
             .offers
             .values()

@@ -4,7 +4,6 @@ use alloc::vec::Vec;
 
 use super::Authority;
 use crate::limits::{MAX_ENDED, REMEMBERED};
-use crate::offer::OfferState;
 use crate::request::PairingRequest;
 use crate::token::TokenHash;
 use crate::{RejectCause, RequestId, RequestPhase, RequestSecret, UnixMillis};
@@ -26,11 +25,10 @@ impl Authority {
             .map(|request| request.phase(&self.limits, now))
     }
 
-    /// Ends every offer and every request that is no device yet, since nothing remote may come in any more.
+    /// Ends every offer that lives and every request that is no device yet, since nothing remote may come in any more. A
+    /// request whose record is on its way to the store stays: its embedder ends what comes of it.
     pub fn lock_down(&mut self, now: UnixMillis) {
-        for offer in self.offers.values_mut() {
-            offer.state = OfferState::Withdrawn;
-        }
+        self.void_live_offers(now);
         for id in self.requests.keys().copied().collect::<Vec<_>>() {
             self.end(id, RejectCause::LockedDown, now);
         }

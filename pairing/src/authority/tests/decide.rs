@@ -227,3 +227,22 @@ fn a_lock_down_ends_every_offer_and_every_request_that_is_no_device() {
     assert!(!offers.is_empty() && offers.iter().all(|offer| !offer.phase.is_live()));
     drop(offer);
 }
+
+#[test]
+fn a_lock_down_also_ends_what_was_on_its_way_to_the_store_and_did_not_arrive() {
+    let mut pairing = Pairing::new();
+    let device = pairing.approved(1);
+    let token = pairing.exchange(&device).unwrap().token;
+    pairing.prepare(&device, &token).unwrap();
+    pairing.authority.lock_down(pairing.now);
+    assert_eq!(
+        pairing.phase(&device),
+        RequestPhase::Exchanged,
+        "it may have arrived"
+    );
+    pairing.authority.commit_locked_down(device.id(), pairing.now);
+    assert_eq!(
+        pairing.phase(&device),
+        RequestPhase::Rejected(RejectCause::LockedDown)
+    );
+}

@@ -48,7 +48,7 @@ fn an_offer_is_open_then_claimed_then_used_up() {
     assert_eq!(phase(&pairing, offer.0), OfferPhase::Claimed(device.id()));
     pairing.approve(&device).unwrap();
     pairing.complete(&device);
-    assert_eq!(phase(&pairing, offer.0), OfferPhase::Used);
+    assert_eq!(phase(&pairing, offer.0), OfferPhase::Used(device.id()));
     assert_eq!(refusal(&mut pairing, &offer), OfferError::Used);
 }
 
@@ -169,6 +169,43 @@ fn withdrawing_an_offer_leaves_alone_what_the_owner_has_approved() {
     pairing.approve(&device).unwrap();
     pairing.authority.withdraw(offer.0, pairing.now).unwrap();
     pairing.complete(&device);
+}
+
+#[test]
+fn an_offer_that_has_ended_stays_what_it_is_when_it_is_withdrawn_or_locked_down() {
+    let mut pairing = Pairing::new();
+    let offers: [_; 5] = core::array::from_fn(|_| pairing.offer());
+    let [used, rejected, burned, withdrawn, _expired] = &offers;
+    let devices = [used, rejected].map(|offer| pairing.begin_with(1, offer));
+    devices.iter().for_each(|device| pairing.reveal(device).unwrap());
+    pairing.approve(&devices[0]).unwrap();
+    pairing.complete(&devices[0]);
+    pairing.authority.reject(devices[1].id(), pairing.now).unwrap();
+    guess_often(&mut pairing, burned.0, 5);
+    pairing.authority.withdraw(withdrawn.0, pairing.now).unwrap();
+    pairing.pass(300);
+    let live = pairing.offer();
+    let phases = |pairing: &Pairing| {
+        offers
+            .iter()
+            .map(|offer| phase(pairing, offer.0))
+            .collect::<Vec<_>>()
+    };
+    let before = [
+        OfferPhase::Used(devices[0].id()),
+        OfferPhase::Used(devices[1].id()),
+        OfferPhase::Burned,
+        OfferPhase::Withdrawn,
+        OfferPhase::Expired,
+    ];
+    assert_eq!(phases(&pairing), before);
+    for offer in &offers {
+        pairing.authority.withdraw(offer.0, pairing.now).unwrap();
+    }
+    assert_eq!(phases(&pairing), before);
+    pairing.authority.lock_down(pairing.now);
+    assert_eq!(phases(&pairing), before);
+    assert_eq!(phase(&pairing, live.0), OfferPhase::Withdrawn);
 }
 
 #[test]

@@ -40,7 +40,7 @@ async fn settle(access: &Access, peer: &Peer, id: RequestId, token: &DeviceToken
         return Ok(());
     }
     let (prepared, lockdowns) = {
-        let mut authority = access.authority();
+        let mut authority = access.unlocked_authority()?;
         let prepared = authority.prepare_commit(id, token, &access.token_key, now)?;
         (prepared, access.lockdown.count())
     };
@@ -49,7 +49,10 @@ async fn settle(access: &Access, peer: &Peer, id: RequestId, token: &DeviceToken
         Commit::New(device) => device,
     };
     let newcomer = Newcomer::of(&device);
-    store(access, peer, id, device.clone(), now).await?;
+    if let Err(failure) = store(access, peer, id, device.clone(), now).await {
+        give_up(access, id, lockdowns, now);
+        return Err(failure);
+    }
     let ended = {
         let mut devices = access.devices();
         devices.add(device);
@@ -61,9 +64,21 @@ async fn settle(access: &Access, peer: &Peer, id: RequestId, token: &DeviceToken
     };
     match ended {
         None => begin(access, id, newcomer, now),
-        Some(revoked) => return Err(undo(access, id, revoked, now).await),
+        Some(revoked) => {
+            give_up(access, id, lockdowns, now);
+            return Err(undo(access, id, revoked, now).await);
+        }
     }
     Ok(())
+}
+
+/// Nothing came of this commit. The device may try again, unless there was a lock-down meanwhile, which ends what is no device yet.
+fn give_up(access: &Access, id: RequestId, lockdowns: u64, now: UnixMillis) {
+    let mut authority = access.authority();
+    match access.lockdown.count() == lockdowns {
+        true => authority.commit_failed(id),
+        false => authority.commit_locked_down(id, now),
+    }
 }
 
 /// Whether the token is of a device already, as after a lost answer or a restart.
@@ -102,7 +117,6 @@ async fn store(
     ));
     if let Err(error) = access.store.commit_device(device.clone(), row).await {
         tracing::error!(device = %device.id, %error, "a device could not be stored");
-        access.authority().commit_failed(id);
         return Err(Failure::StoreFailed);
     }
     Ok(())
@@ -123,10 +137,6 @@ async fn undo(access: &Access, id: RequestId, revoked: Revoked, now: UnixMillis)
         .detail(format!("request {id}, locked down before it was committed"));
     // What failed is in the log; the device is as dead as it can be.
     let _ = revocation::finish(access, revoked, &ended, row).await;
-    access.authority().commit_failed(id);
-    if access.is_locked_down() {
-        access.authority().lock_down(now);
-    }
     access.pairing_changed.notify_waiters();
     tracing::warn!(%device, request = %id, "revoked a device that was being paired while it was locked down");
     Failure::LockedDown

@@ -48,7 +48,7 @@ pub(in crate::routes) async fn exchange(
         token_key: &access.token_key,
     };
     let exchanged = access
-        .authority()
+        .unlocked_authority()?
         .exchange(id, &secret, shown, check, now, &mut random::rng());
     let exchanged = match exchanged {
         Ok(exchanged) => exchanged,

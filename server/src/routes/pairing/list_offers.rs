@@ -30,7 +30,7 @@ fn view(offer: pairing::OfferView, default_role: Role) -> OfferView {
     let (state, request_id) = match offer.phase {
         OfferPhase::Open => ("open", None),
         OfferPhase::Claimed(request) => ("claimed", Some(request)),
-        OfferPhase::Used => ("used", None),
+        OfferPhase::Used(request) => ("used", Some(request)),
         OfferPhase::Burned => ("burned", None),
         OfferPhase::Withdrawn => ("withdrawn", None),
         OfferPhase::Expired => ("expired", None),

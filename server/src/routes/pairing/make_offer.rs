@@ -30,11 +30,7 @@ pub(in crate::routes) async fn make(
     let terms = terms(&body)?;
     let now = clock::now();
     let (authority, offer, secret) = {
-        let mut offers = access.authority();
-        // Compared under the lock under which a lock-down ends what was offered.
-        if access.is_locked_down() {
-            return Err(Failure::LockedDown);
-        }
+        let mut offers = access.unlocked_authority()?;
         let authority = access.link_authority().ok_or(Failure::NoListener)?;
         let (offer, secret) = offers.offer(terms, now, &mut random::rng())?;
         (authority, offer, secret)

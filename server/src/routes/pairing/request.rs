@@ -29,14 +29,9 @@ pub(in crate::routes) async fn request(
     let new = parse(&body, &peer)?;
     let now = clock::now();
     let offer = new.offer.as_ref().map(|claim| claim.id);
-    let requested = {
-        let mut authority = access.authority();
-        // Compared under the lock under which a lock-down ends what was requested.
-        if access.is_locked_down() {
-            return Err(Failure::LockedDown);
-        }
-        authority.request(new, now, &mut random::rng())?
-    };
+    let requested = access
+        .unlocked_authority()?
+        .request(new, now, &mut random::rng())?;
     let mut row = AuditRow::new(
         now,
         name_of(&Principal::Nobody),

@@ -24,20 +24,14 @@ pub(in crate::routes) async fn withdraw(
     Path(id): Path<OfferId>,
 ) -> Result<StatusCode, Failure> {
     let now = clock::now();
-    if !access.authority().offers(now).iter().any(|offer| offer.id == id) {
-        return Err(not_found());
+    let offers = access.authority().offers(now);
+    let offer = offers.iter().find(|offer| offer.id == id).ok_or_else(not_found)?;
+    // One that has ended stays what it is.
+    if offer.phase.is_live() {
+        let principal = name_of(permit.principal());
+        let row = AuditRow::new(now, principal, &peer, action::OFFER_WITHDRAWN, id);
+        audited(&access, row).await?;
     }
-    audited(
-        &access,
-        AuditRow::new(
-            now,
-            name_of(permit.principal()),
-            &peer,
-            action::OFFER_WITHDRAWN,
-            id,
-        ),
-    )
-    .await?;
     access
         .authority()
         .withdraw(id, now)

@@ -127,7 +127,16 @@ impl World {
 
     /// A device that has shown the offer and revealed its key.
     pub(super) async fn revealed(&self, offer: Option<wire::OfferProof>) -> Phone {
-        let mut phone = Phone::new(1);
+        self.revealed_as(1, offer).await
+    }
+
+    /// What the owner lifts a lock-down for.
+    pub(super) fn lifted(&self) {
+        self.access.lockdown.lifted();
+    }
+
+    async fn revealed_as(&self, host: u8, offer: Option<wire::OfferProof>) -> Phone {
+        let mut phone = Phone::new(host);
         phone.ask(self, "phone", offer).await.unwrap();
         phone.reveal(self).await.unwrap();
         phone
@@ -135,7 +144,12 @@ impl World {
 
     /// A device that the owner has said yes to.
     pub(super) async fn approved(&self) -> Phone {
-        let phone = self.revealed(None).await;
+        self.approved_as(1).await
+    }
+
+    /// The same at an address of its own.
+    pub(super) async fn approved_as(&self, host: u8) -> Phone {
+        let phone = self.revealed_as(host, None).await;
         self.approve(phone.id(), wire::Approve::default()).await.unwrap();
         phone
     }
