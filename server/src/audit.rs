@@ -15,7 +15,7 @@ use crate::{access::Access, authenticate::name_of, peer::Peer, store::StoreError
 pub struct AuditRow {
     /// When it was decided.
     pub time: UnixMillis,
-    /// Who acted: `owner`, `dev_…`, `gst_…`, `ses_…` or `nobody`; `daemon` for what time alone did.
+    /// Who acted: `owner`, `dev_…`, `gst_…`, `ses_…` or `nobody`; `daemon` for what it does by itself, as time alone has it.
     pub principal: String,
     /// Where the principal came from, as a [`Peer`](crate::peer::Peer) writes itself.
     pub peer: String,

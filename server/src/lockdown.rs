@@ -1,5 +1,7 @@
 //! Lock-down (access.md 7): every remote way in is closed, also after a restart, until the owner opens them again.
 
+mod watch;
+
 use std::{
     io,
     net::SocketAddr,
@@ -20,16 +22,18 @@ use tokio::{
     time::timeout_at,
 };
 
+pub(crate) use self::watch::Watch;
 use crate::{
     access::Access,
     audit::{AuditRow, action},
     authenticate::name_of,
     clock,
-    connections::Ended,
+    connections::{ConnectionId, Ended},
     error::Failure,
     listen::Listener,
     peer::Peer,
     revocation::{Revoker, cut_after_answer, until_quiet},
+    shutdown::{Shutdown, Stop},
 };
 
 /// The remote ways in. Whoever starts the server opens them; the access layer says when, and closes them.
@@ -123,6 +127,8 @@ pub(crate) enum Order {
 /// Where the lock-down stands.
 pub(crate) struct Lockdown {
     file: LockdownFile,
+    /// Finds the file where somebody else made it.
+    pub(crate) watch: Arc<Watch>,
     doors: Arc<dyn Doors>,
     is_locked: AtomicBool,
     /// How many there were. Written under the authority's lock.
@@ -139,8 +145,10 @@ pub(crate) struct Lockdown {
 impl Lockdown {
     pub(crate) fn new(file: LockdownFile, doors: Arc<dyn Doors>) -> Self {
         let (orders, received) = mpsc::unbounded_channel();
+        let is_locked = file.is_locked();
         Self {
-            is_locked: AtomicBool::new(file.is_locked()),
+            is_locked: AtomicBool::new(is_locked),
+            watch: Arc::new(Watch::new(file.clone(), !is_locked)),
             file,
             doors,
             count: AtomicU64::new(0),
@@ -151,7 +159,12 @@ impl Lockdown {
         }
     }
 
+    /// Whether nothing remote may come in: this daemon closed it, or is about to, as it was told to while it hung.
     pub(crate) fn is_locked(&self) -> bool {
+        self.is_closed() || self.watch.has_found()
+    }
+
+    fn is_closed(&self) -> bool {
         self.is_locked.load(Ordering::Acquire)
     }
 
@@ -164,6 +177,7 @@ impl Lockdown {
     /// Notes that devices may come in again.
     pub(crate) fn lifted(&self) {
         self.is_locked.store(false, Ordering::Release);
+        self.watch.resume();
     }
 
     /// The orders, for who serves. A second server gets none.
@@ -219,15 +233,12 @@ pub(crate) async fn lock_down(access: &Arc<Access>, by: Revoker) -> Outcome {
 async fn close_all(access: &Arc<Access>, by: Revoker) -> Result<protocol::access::LockedDown, Failure> {
     let started = Instant::now();
     let _turn = access.lockdown.turn.lock().await;
+    access.lockdown.watch.pause();
     // On the disk first: what is closed must not come back with a crash. A disk that hangs keeps nothing open.
     let deadline = tokio::time::Instant::from_std(started + DISK);
     let kept = timeout_at(deadline, access.lockdown.on_disk(LockdownFile::create))
         .await
         .unwrap_or_else(|_| Err("the disk does not answer".into()));
-    let (standings, mut ended) = end_all(access);
-    access.lockdown.close().await;
-    let closed = ended.count() as u64;
-    let own = ended.take(by.connection.id());
     let row = AuditRow::new(
         clock::now(),
         name_of(&by.principal),
@@ -235,6 +246,28 @@ async fn close_all(access: &Arc<Access>, by: Revoker) -> Result<protocol::access
         by.action,
         "",
     );
+    let closed = shut(access, row, Some(by.connection.id()), deadline).await;
+    kept.map_err(|error| {
+        tracing::error!(%error, "the lock-down could not be made to last; it would end with a restart");
+        Failure::LockedInMemoryOnly
+    })?;
+    Ok(protocol::access::LockedDown {
+        closed,
+        elapsed_us: u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),
+    })
+}
+
+/// Closes what came in remotely, and says how many there were. `own` is kept until its answer has left.
+async fn shut(
+    access: &Access,
+    row: AuditRow,
+    own: Option<ConnectionId>,
+    deadline: tokio::time::Instant,
+) -> u64 {
+    let (standings, mut ended) = end_all(access);
+    access.lockdown.close().await;
+    let closed = ended.count() as u64;
+    let own = own.and_then(|id| ended.take(id));
     ended.cut_now();
     let row = timeout_at(deadline, access.store.append_audit_first(row));
     let (written, ()) = tokio::join!(row, all_quiet(&standings));
@@ -246,14 +279,36 @@ async fn close_all(access: &Arc<Access>, by: Revoker) -> Result<protocol::access
         Err(_) => tracing::error!("the row of a lock-down waits for the disk"),
     }
     tracing::warn!(closed, "locked down: every remote way in is closed");
-    kept.map_err(|error| {
-        tracing::error!(%error, "the lock-down could not be made to last; it would end with a restart");
-        Failure::LockedInMemoryOnly
-    })?;
-    Ok(protocol::access::LockedDown {
-        closed,
-        elapsed_us: u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),
-    })
+    closed
+}
+
+/// Locks down whenever it finds that this was written down without a daemon, until the soft stop. Nothing remote is served from
+/// the moment on at which it is found.
+pub(crate) async fn follow(access: Arc<Access>, stop: Stop) {
+    loop {
+        tokio::select! {
+            biased;
+            () = stop.requested(Shutdown::Soft) => return,
+            () = access.lockdown.watch.found() => take_up(&access).await,
+        }
+    }
+}
+
+async fn take_up(access: &Access) {
+    let lockdown = &access.lockdown;
+    let _turn = lockdown.turn.lock().await;
+    if lockdown.is_closed() {
+        return;
+    }
+    if !lockdown.file.is_locked() {
+        // It was lifted meanwhile.
+        lockdown.watch.resume();
+        return;
+    }
+    lockdown.watch.pause();
+    let row = AuditRow::new(clock::now(), "daemon", "", action::LOCKED_DOWN, "")
+        .detail("it was written down while this daemon did not answer");
+    shut(access, row, None, tokio::time::Instant::now() + DISK).await;
 }
 
 /// Ends what came in remotely, and what waits to.
@@ -314,7 +369,7 @@ pub(crate) async fn lift(
 async fn open_all(access: &Access, row: AuditRow) -> Result<protocol::access::LockdownLifted, Failure> {
     let lockdown = &access.lockdown;
     let _turn = lockdown.turn.lock().await;
-    let is_locked = lockdown.is_locked();
+    let is_locked = lockdown.is_closed();
     if !is_locked && !lockdown.file.is_locked() {
         return Ok(protocol::access::LockdownLifted { listeners: 0 });
     }
@@ -337,6 +392,7 @@ async fn open_all(access: &Access, row: AuditRow) -> Result<protocol::access::Lo
         link_authority,
     } = opened;
     if !is_locked {
+        lockdown.watch.resume();
         return Ok(protocol::access::LockdownLifted { listeners: 0 });
     }
     access.set_link_authority(link_authority);

@@ -19,7 +19,7 @@ use crate::{
     expiry,
     limits::{AFTER_CUT, BODY},
     listen::Listener,
-    lockdown::Order,
+    lockdown::{self, Order},
     router::Routes,
     routes,
     shutdown::{Shutdown, Stop},
@@ -72,6 +72,7 @@ impl Server {
         let mut loops = JoinSet::new();
         loops.spawn(expiry::run(Arc::clone(&self.access), stop.clone()));
         loops.spawn(upkeep::run(Arc::clone(&self.access), stop.clone()));
+        loops.spawn(lockdown::follow(Arc::clone(&self.access), stop.clone()));
         let edge = Arc::new(self.edge());
         let (mut remote, local): (Vec<_>, Vec<_>) = listeners.into_iter().partition(Listener::is_remote);
         if edge.access.is_locked_down() {

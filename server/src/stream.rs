@@ -18,7 +18,10 @@ use tokio::{
 };
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
-use crate::connections::{Connection, Entry};
+use crate::{
+    connections::{Connection, Entry},
+    lockdown::Watch,
+};
 
 /// A connected socket, shared by the stream that uses it and the registry that may end it.
 #[derive(Clone)]
@@ -111,6 +114,8 @@ pub(crate) struct Stream {
     // Two futures, since one holds one waker, and the two halves of an upgraded stream belong to two tasks.
     cut_for_reads: Pin<Box<WaitForCancellationFutureOwned>>,
     cut_for_writes: Pin<Box<WaitForCancellationFutureOwned>>,
+    /// Looked at before bytes move; none of a local stream, which no lock-down concerns.
+    watch: Option<Arc<Watch>>,
     entry: Entry,
 }
 
@@ -121,8 +126,20 @@ impl Stream {
             cut_for_reads: cut(),
             cut_for_writes: cut(),
             socket,
+            watch: None,
             entry,
         }
+    }
+
+    /// A stream that moves no byte once a lock-down was written down.
+    pub(crate) fn watched(mut self, watch: &Arc<Watch>) -> Self {
+        self.watch = Some(Arc::clone(watch));
+        self
+    }
+
+    /// Whether everything remote is to be closed, although this stream has not been cut.
+    fn is_locked_down(&self) -> bool {
+        self.watch.as_ref().is_some_and(|watch| watch.has_found())
     }
 
     pub(crate) fn connection(&self) -> &Arc<Connection> {
@@ -152,6 +169,9 @@ impl AsyncRead for Stream {
         let room = ready!(self.connection().poll_room(context)).min(buffer.remaining());
         loop {
             ready!(self.socket.poll_read_ready(context))?;
+            if self.is_locked_down() {
+                return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+            }
             match self.socket.try_read(buffer.initialize_unfilled_to(room)) {
                 Ok(count) => {
                     buffer.advance(count);
@@ -180,6 +200,9 @@ impl AsyncWrite for Stream {
         }
         loop {
             ready!(self.socket.poll_write_ready(context))?;
+            if self.is_locked_down() {
+                return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+            }
             match self.socket.try_write(slices) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => (),
                 result => return Poll::Ready(result),

@@ -109,6 +109,30 @@ async fn a_lock_down_of_a_daemon_that_hangs_is_written_down_and_not_said_to_be_d
 }
 
 #[tokio::test]
+async fn a_daemon_that_wakes_serves_no_device_after_a_lock_down_that_it_slept_through() {
+    let daemon = TestDaemon::start().await;
+    let device = daemon.device(Role::Operator).await;
+    let session = daemon.owner().shell("cat").await;
+    let mut attached = device.attach(&session.id, Mode::Write, "screen").await;
+    attached.next().await.unwrap();
+    daemon.signal(Signal::STOP);
+    assert_eq!(daemon.cli(&["lockdown"]).await.code, 5);
+    attached.send_input(b"typed while it slept\r").await;
+    daemon.signal(Signal::CONT);
+    attached.until_closed().await;
+    let status = until("the lock-down", || async {
+        let status: Status = daemon.owner().get("/v1/status").await.ok();
+        status.locked_down.then_some(status)
+    })
+    .await;
+    assert_eq!(status.sessions_running, 1, "sessions run on");
+    until("the listener's end", || async { is_shut(&daemon).then_some(()) }).await;
+    let session = daemon.owner().session(&session.id).await;
+    assert_eq!(session.last_line, "", "nothing was typed");
+    assert_eq!(daemon.cli(&["lockdown", "--lift"]).await.code, 0);
+}
+
+#[tokio::test]
 async fn a_daemon_starts_while_a_person_is_asked_and_then_revokes() {
     let mut daemon = TestDaemon::start().await;
     let mut device = daemon.device(Role::Viewer).await;

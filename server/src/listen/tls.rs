@@ -31,7 +31,8 @@ pub(super) fn begin(
         tailnet: None,
     });
     let socket = Socket::Tcp(Arc::new(socket));
-    let stream = Stream::new(socket.clone(), edge.access.connections().accept(peer, socket));
+    let entry = edge.access.connections().accept(peer, socket.clone());
+    let stream = Stream::new(socket, entry).watched(&edge.access.lockdown.watch);
     tokio::spawn(run(
         stream,
         TlsAcceptor::from(Arc::clone(config)),

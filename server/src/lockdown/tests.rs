@@ -244,3 +244,52 @@ fn whatever_is_there_or_cannot_be_looked_at_means_locked() {
         "no directory to look in"
     );
 }
+
+#[tokio::test]
+async fn what_was_written_down_while_the_daemon_hung_holds_before_another_byte_is_served() {
+    let server = TestServer::start().await;
+    let device = server.device(Role::Operator, false).await;
+    let (mut one, mut two) = (server.http1().await, server.http2().await);
+    for client in [&mut one, &mut two] {
+        assert_eq!(client.get("/v1/whoami", Some(&device)).await.status, 200);
+    }
+    LockdownFile::new(server.directory.path()).create().unwrap();
+    server.access.lockdown.watch.make_look_old();
+    for mut client in [one, two] {
+        let request = client.request(Method::GET, "/v1/health");
+        assert!(
+            client
+                .send(request.body(Default::default()).unwrap())
+                .await
+                .is_err()
+        );
+    }
+    assert!(server.access.is_locked_down());
+    while !is_shut(&server).await {
+        tokio::task::yield_now().await;
+    }
+    server.until_none_of(device.id).await;
+    let mut owner = server.owner().await;
+    assert_eq!(owner.get("/v1/devices", None).await.status, 200);
+    assert_eq!(owner.delete("/v1/lockdown", None).await.json()["listeners"], 1);
+    assert_eq!(
+        server.http2().await.get("/v1/whoami", Some(&device)).await.status,
+        200
+    );
+    let rows = server.access.store.audit_rows(2).await.unwrap();
+    let said: Vec<_> = rows.iter().map(|row| (&*row.action, &*row.principal)).collect();
+    assert_eq!(said, [("locked_down", "daemon"), ("lockdown_lifted", "owner")]);
+}
+
+#[tokio::test]
+async fn no_device_is_invited_where_a_lock_down_is_only_written_down() {
+    let server = TestServer::start().await;
+    LockdownFile::new(server.directory.path()).create().unwrap();
+    server.access.lockdown.watch.make_look_old();
+    let mut owner = server.owner().await;
+    let refused = owner.post("/v1/pairing/offers", "application/json", "{}").await;
+    assert_eq!(refused.problem(), (409, "locked_down".to_owned()));
+    while !is_shut(&server).await {
+        tokio::task::yield_now().await;
+    }
+}
