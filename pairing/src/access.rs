@@ -28,7 +28,6 @@ struct Entry {
     generation: Generation,
     /// Of a device that is bound to a node: what the tailnet said of the peer that proved the key.
     node: Option<TailnetIdentity>,
-    /// By the later of both clocks, as every `now` here.
     made: UnixMillis,
 }
 
@@ -83,14 +82,14 @@ impl AccessTokens {
         token
     }
 
-    /// Whose token this is; `wall` is what the device's own end goes by.
+    /// Whose token this is.
     pub(crate) fn authenticate(
         &self,
         token: &AccessToken,
         key: &TokenKey,
         holders: &dyn Holders,
         place: &Place<'_>,
-        (now, wall): (UnixMillis, UnixMillis),
+        now: UnixMillis,
     ) -> Result<(KeyHolder, Result<Authenticated, AuthError>), AuthError> {
         let shown = token.hash(key);
         // Compared even where there is nothing to compare with, so that both answers take one comparison.
@@ -100,7 +99,7 @@ impl AccessTokens {
         let entry = entry
             .filter(|entry| known && !entry.is_over(now))
             .ok_or(AuthError::AccessEnded)?;
-        let admitted = holders.admit(entry.holder, place.tailnet, wall);
+        let admitted = holders.admit(entry.holder, place.tailnet, now);
         let good = admitted.and_then(|()| {
             if entry.is_good_at(place) && entry.authenticated.is_current() {
                 Ok(entry.authenticated.clone())

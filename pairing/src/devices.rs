@@ -255,10 +255,15 @@ impl Devices {
         Ok(&entry.device)
     }
 
-    /// Notes that a device was heard of. Answers the record if it is worth storing: at most once a minute.
+    /// Notes that a device was heard of. Answers the record if it is worth storing: at most once a minute, unless it would have
+    /// ended until then.
     pub fn touch(&mut self, id: DeviceId, address: &str, now: UnixMillis) -> Option<&Device> {
+        let every = SEEN_EVERY.min(self.idle / 4);
         let device = &mut self.live.get_mut(&id)?.device;
-        let fresh = device.last_seen.is_some_and(|seen| now.since(seen) < SEEN_EVERY);
+        // One that is far ahead was noted by a clock that was set back since.
+        let fresh = device
+            .last_seen
+            .is_some_and(|seen| now.since(seen).max(seen.since(now)) < every);
         if fresh {
             return None;
         }

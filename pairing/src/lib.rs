@@ -1,6 +1,6 @@
 //! Who may come in, and what they may do: devices, offers, pairing requests, codes, tokens, roles, scopes and permits.
 //!
-//! Pure: no IO, no clock, no generator of random numbers. Time is a [`UnixMillis`] argument, randomness a
+//! Pure: no IO, no clock, no generator of random numbers. Time is a [`UnixMillis`] argument, by [`Latest`]; randomness a
 //! `&mut impl CryptoRng`, and checking a signature is the trait [`VerifySignature`]. Nothing here knows HTTP, a disk
 //! or a terminal. Whoever embeds it keeps [`Authority`] and [`Devices`] behind a lock of their own and stores what
 //! they hand out.
@@ -81,7 +81,7 @@ pub use scope::Scope;
 pub use secret::{InviteSecret, OfferSecret};
 pub use standing::{Epoch, Hold, Standing};
 pub use tailnet::TailnetIdentity;
-pub use time::{Clocks, UnixMillis};
+pub use time::{Clocks, Latest, UnixMillis};
 pub use token::{
     AccessToken, DeviceToken, GuestToken, MalformedToken, RequestSecret, Token, TokenHash, TokenId, TokenKind,
 };

@@ -8,11 +8,9 @@ use rand_core::CryptoRng;
 use crate::access::AccessTokens;
 use crate::challenge::{Challenge, Generation, OpenChallenge, Spent};
 use crate::limits::{ACCESS_TTL, CHALLENGE_TTL, RENEWAL_TTL};
-use crate::time::Latest;
 use crate::token_key::TokenKey;
 use crate::{
-    AccessToken, AuthError, Authenticated, ChallengeError, Clocks, Holders, KeyHolder, TailnetIdentity,
-    UnixMillis,
+    AccessToken, AuthError, Authenticated, ChallengeError, Holders, KeyHolder, TailnetIdentity, UnixMillis,
 };
 
 /// Makes challenges and access tokens, and knows which of them are still good. In memory only: a restart ends all of them, and
@@ -22,8 +20,6 @@ pub struct Proofs {
     boot_key: TokenKey,
     spent: Spent,
     tokens: AccessTokens,
-    /// Every moment here is by it: challenges and tokens end by whichever clock says so first, and no set clock revives one.
-    clock: Latest,
     swept: UnixMillis,
 }
 
@@ -96,15 +92,13 @@ impl Proofs {
             boot_key: TokenKey::generate(rng),
             spent: Spent::default(),
             tokens: AccessTokens::default(),
-            clock: Latest::default(),
             swept: UnixMillis(0),
         }
     }
 
     /// A challenge for whoever was refused. Nothing is kept of it.
-    pub fn challenge(&mut self, generation: Generation, now: Clocks, rng: &mut impl CryptoRng) -> Challenge {
-        let ends = self.clock.at(now).plus(CHALLENGE_TTL);
-        Challenge::issue(&self.boot_key, generation, ends, rng)
+    pub fn challenge(&self, generation: Generation, now: UnixMillis, rng: &mut impl CryptoRng) -> Challenge {
+        Challenge::issue(&self.boot_key, generation, now.plus(CHALLENGE_TTL), rng)
     }
 
     /// Reads what somebody sent as the challenge that they prove.
@@ -112,12 +106,11 @@ impl Proofs {
     /// # Errors
     /// If it is foreign or has expired.
     pub fn open(
-        &mut self,
+        &self,
         challenge: &str,
         generation: Generation,
-        now: Clocks,
+        now: UnixMillis,
     ) -> Result<OpenChallenge, ChallengeError> {
-        let now = self.clock.at(now);
         OpenChallenge::read(challenge, &self.boot_key, generation, now)
     }
 
@@ -125,8 +118,7 @@ impl Proofs {
     ///
     /// # Errors
     /// If its challenge was used before or is over by now, or the device has used more than are remembered.
-    pub fn claim(&mut self, proof: Proof, now: Clocks) -> Result<Claimed<'_>, ChallengeError> {
-        let now = self.clock.at(now);
+    pub fn claim(&mut self, proof: Proof, now: UnixMillis) -> Result<Claimed<'_>, ChallengeError> {
         self.sweep(now);
         self.spent.check(proof.holder, &proof.challenge, now)?;
         Ok(Claimed {
@@ -142,15 +134,14 @@ impl Proofs {
     /// # Errors
     /// [`AuthError::AccessEnded`] of one that is unknown or over by time. An unknown id costs as much as a wrong secret.
     pub fn authenticate(
-        &mut self,
+        &self,
         token: &AccessToken,
         holders: &dyn Holders,
         place: &Place<'_>,
-        now: Clocks,
+        now: UnixMillis,
     ) -> Result<(KeyHolder, Result<Authenticated, AuthError>), AuthError> {
-        let moments = (self.clock.at(now), now.wall);
         self.tokens
-            .authenticate(token, &self.boot_key, holders, place, moments)
+            .authenticate(token, &self.boot_key, holders, place, now)
     }
 
     /// Now and then forgets what has ended, of holders too that do not come again.

@@ -6,7 +6,7 @@ use core::convert::Infallible;
 use rand_core::{TryCryptoRng, TryRng};
 use sha2::{Digest, Sha256};
 
-use crate::{Clocks, Device, DeviceId, DeviceToken, PublicKey, Role, TokenKey, UnixMillis, VerifySignature};
+use crate::{Device, DeviceId, DeviceToken, PublicKey, Role, TokenKey, UnixMillis, VerifySignature};
 
 /// A reproducible generator: SHA-256 of seed and counter. Only for tests.
 pub(crate) struct SeededRng {
@@ -73,14 +73,6 @@ pub(crate) fn key(n: u8) -> PublicKey {
     let mut bytes = [n; 65];
     bytes[0] = 4;
     PublicKey::from_bytes(bytes).unwrap()
-}
-
-/// A reading of clocks that nobody sets, on a machine that was started long before.
-pub(crate) fn clocks(now: UnixMillis) -> Clocks {
-    Clocks {
-        wall: now,
-        boot: now.since(at(-1_000_000)),
-    }
 }
 
 /// The moment `seconds` after an arbitrary start.

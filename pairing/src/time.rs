@@ -36,15 +36,22 @@ pub struct Clocks {
 }
 
 /// The later of both clocks: it passes at least as fast as either, and goes never back. So what is made and judged by it is
-/// over as soon as either clock says so, and stays over.
+/// over as soon as either clock says so, and stays over. Whoever embeds this crate has one of them, and every `now` here
+/// comes of it.
 #[derive(Debug, Default)]
-pub(crate) struct Latest {
+pub struct Latest {
     last: Option<(UnixMillis, Duration)>,
 }
 
 impl Latest {
+    /// One that begins with its first reading, at what the wall clock says then.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { last: None }
+    }
+
     /// The moment of a reading. One that was taken before another and comes after it is as late as that.
-    pub(crate) fn at(&mut self, now: Clocks) -> UnixMillis {
+    pub fn at(&mut self, now: Clocks) -> UnixMillis {
         let Some((last, boot)) = self.last else {
             self.last = Some((now.wall, now.boot));
             return now.wall;
@@ -62,7 +69,7 @@ mod tests {
 
     #[test]
     fn the_latest_follows_whichever_clock_is_ahead_and_never_goes_back() {
-        let mut latest = Latest::default();
+        let mut latest = Latest::new();
         let mut at = |wall: i64, boot: u64| {
             latest
                 .at(Clocks {

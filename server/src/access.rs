@@ -234,7 +234,7 @@ impl Access {
     /// rights never change.
     pub fn present(&self, before: &Authenticated) -> Option<Authenticated> {
         let id = before.principal().device_id()?;
-        self.devices().renew(id, clock::now()).ok()
+        self.devices().renew(id, clock::latest()).ok()
     }
 
     /// Tells the others of a device that has just joined, and that there is one more to mind.
@@ -308,7 +308,7 @@ impl Access {
     /// What somebody who was refused on a listener can prove next.
     pub(crate) fn challenge(&self, generation: Generation) -> Challenge {
         self.proofs()
-            .challenge(generation, clock::both(), &mut random::rng())
+            .challenge(generation, clock::latest(), &mut random::rng())
     }
 
     /// The paired devices. Hold it for a lookup or one change, never across an await.

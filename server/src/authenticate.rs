@@ -5,8 +5,8 @@ use std::sync::Arc;
 use axum::{RequestPartsExt, extract::RawPathParams};
 use http::{HeaderMap, header, request::Parts};
 use pairing::{
-    AccessToken, AuthError, Authenticated, DeviceToken, GuestToken, KeyHolder, MalformedToken, Principal,
-    ResourceId, Scope, TokenHolder, TokenKind, UnixMillis,
+    AccessToken, AuthError, Authenticated, DeviceId, DeviceToken, GuestToken, KeyHolder, MalformedToken,
+    Principal, ResourceId, Scope, TokenHolder, TokenKind, UnixMillis,
 };
 
 use crate::{
@@ -83,7 +83,7 @@ pub(crate) async fn device(
     token: &str,
     peer: &RemotePeer,
 ) -> Result<Authenticated, Failure> {
-    let now = clock::now();
+    let now = clock::latest();
     let (holder, found) = match TokenKind::of(token) {
         Some(TokenKind::Access) => by_access_token(access, &AccessToken::parse(token)?, peer)?,
         _ => by_own_token(token_holder(access, token, now)?, peer),
@@ -110,7 +110,7 @@ pub(crate) fn token_holder(access: &Access, token: &str, now: UnixMillis) -> Res
     Ok(match TokenKind::of(token) {
         Some(TokenKind::Guest) => {
             let token = GuestToken::parse(token)?;
-            access.guests().authenticate(&token, key, clock::latest())?
+            access.guests().authenticate(&token, key, now)?
         }
         _ => access
             .devices()
@@ -121,8 +121,8 @@ pub(crate) fn token_holder(access: &Access, token: &str, now: UnixMillis) -> Res
 fn by_access_token(access: &Access, token: &AccessToken, peer: &RemotePeer) -> Result<Found, AuthError> {
     let (devices, guests) = (access.devices(), access.guests());
     let holders = (&*devices, &*guests);
-    let mut proofs = access.proofs();
-    proofs.authenticate(token, &holders, &peer.place(), clock::both())
+    let proofs = access.proofs();
+    proofs.authenticate(token, &holders, &peer.place(), clock::latest())
 }
 
 fn by_own_token(holder: TokenHolder, peer: &RemotePeer) -> Found {
@@ -131,10 +131,13 @@ fn by_own_token(holder: TokenHolder, peer: &RemotePeer) -> Found {
 
 /// Notes that a device was seen. Of guests nothing is stored.
 pub(crate) fn seen(access: &Access, holder: KeyHolder, peer: &RemotePeer, now: UnixMillis) {
-    let Some(device) = holder.device_id() else {
-        return;
-    };
-    let address = peer.address.ip().to_canonical().to_string();
+    if let Some(device) = holder.device_id() {
+        note_seen(access, device, peer.address.ip().to_canonical().to_string(), now);
+    }
+}
+
+/// Notes that a device is at this address.
+pub(crate) fn note_seen(access: &Access, device: DeviceId, address: String, now: UnixMillis) {
     if access.devices().touch(device, &address, now).is_none() {
         return;
     }

@@ -1,13 +1,47 @@
 //! The one place of the access layer that reads a clock.
 
-use std::{sync::OnceLock, time::Duration};
+use std::{
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 use jiff::Timestamp;
-use pairing::{Clocks, UnixMillis};
+use pairing::{Clocks, Latest, UnixMillis};
 use rustix::time::{ClockId, clock_gettime};
 
-/// The time by both clocks.
-pub(crate) fn both() -> Clocks {
+/// The time by the wall clock, as people read it: of rows and files.
+pub fn now() -> UnixMillis {
+    UnixMillis(Timestamp::now().as_millisecond())
+}
+
+/// The time by whichever of the wall clock and the time since the machine was started is ahead; it never goes back in this
+/// process. Everything that ends by time is made and judged by it, so that a clock which somebody sets lengthens nothing.
+pub fn latest() -> UnixMillis {
+    static LATEST: Mutex<Latest> = Mutex::new(Latest::new());
+    // Read under the lock: no moment is before one that was given out earlier.
+    let mut latest = LATEST.lock().unwrap_or_else(PoisonError::into_inner);
+    latest.at(both())
+}
+
+/// What the wall clock says at a moment of [`latest`]: for what is kept on disk, and for people.
+pub fn on_the_wall(at: UnixMillis) -> UnixMillis {
+    UnixMillis(at.0.saturating_sub(ahead()))
+}
+
+/// The moment of [`latest`] at which the wall clock says this.
+pub(crate) fn by_the_wall(at: UnixMillis) -> UnixMillis {
+    UnixMillis(at.0.saturating_add(ahead()))
+}
+
+/// By how many milliseconds [`latest`] is ahead of the wall clock: none unless that was set back.
+fn ahead() -> i64 {
+    let wall = now();
+    Some(latest().0.saturating_sub(wall.0))
+        .filter(|ahead| *ahead >= SET_BACK)
+        .unwrap_or_default()
+}
+
+fn both() -> Clocks {
     let boot = clock_gettime(ClockId::Boottime);
     Clocks {
         wall: now(),
@@ -15,23 +49,9 @@ pub(crate) fn both() -> Clocks {
     }
 }
 
-/// The time by the wall clock.
-pub fn now() -> UnixMillis {
-    UnixMillis(Timestamp::now().as_millisecond())
-}
-
-/// The later of two: the wall clock, and what it said first in this process plus the time since then, the machine's sleep
-/// included. For what must end in time also where somebody sets the clock back.
-pub fn latest() -> UnixMillis {
-    static FIRST: OnceLock<Clocks> = OnceLock::new();
-    let now = both();
-    let first = FIRST.get_or_init(|| now);
-    let passed = now.boot.saturating_sub(first.boot).as_millis();
-    later(now.wall, first.wall, i64::try_from(passed).unwrap_or(i64::MAX))
-}
-
-fn later(wall: UnixMillis, first: UnixMillis, passed_ms: i64) -> UnixMillis {
-    wall.max(UnixMillis(first.0.saturating_add(passed_ms)))
+/// A moment of [`latest`] as the wire writes it, for people: what the wall clock says then.
+pub fn shown(at: UnixMillis) -> Timestamp {
+    timestamp(on_the_wall(at))
 }
 
 /// A moment as the wire writes it; a moment outside of what a calendar holds becomes the nearest it does.
@@ -45,16 +65,21 @@ pub fn millis(at: Timestamp) -> UnixMillis {
     UnixMillis(at.as_millisecond())
 }
 
+/// Milliseconds by which a clock is behind that was set back, and not only read a moment before another.
+const SET_BACK: i64 = 1_000;
+
 #[cfg(test)]
 mod tests {
     use pairing::UnixMillis;
 
-    use super::{later, timestamp};
+    use super::{by_the_wall, latest, now, on_the_wall, timestamp};
 
     #[test]
-    fn a_wall_clock_that_was_set_back_wins_no_time_and_one_that_was_set_forth_is_believed() {
-        assert_eq!(later(UnixMillis(1_000), UnixMillis(5_000), 60), UnixMillis(5_060));
-        assert_eq!(later(UnixMillis(9_000), UnixMillis(5_000), 60), UnixMillis(9_000));
+    fn where_nobody_sets_a_clock_all_of_them_say_the_same() {
+        let at = latest();
+        assert!(latest() >= at && at.0.abs_diff(now().0) < 1_000);
+        assert_eq!(on_the_wall(at), at);
+        assert_eq!(by_the_wall(at), at);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use tokio::time::sleep;
 use crate::{
     access::Access,
     audit::{AuditRow, action},
+    authenticate::note_seen,
     clock, guests, revocation,
     shutdown::{Shutdown, Stop},
 };
@@ -29,6 +30,7 @@ pub(crate) async fn run(access: Arc<Access>, stop: Stop) {
             () = stop.requested(Shutdown::Soft) => return,
             () = changed => (),
             () = wait => {
+                note_connected(&access);
                 end_expired(&access).await;
                 guests::expire(&access).await;
             }
@@ -39,14 +41,35 @@ pub(crate) async fn run(access: Arc<Access>, stop: Stop) {
 /// The time until the next of them is over; none while there is nobody.
 fn next_wait(access: &Access) -> Option<Duration> {
     let device = access.devices().next_expiry();
-    let device = device.map(|at| at.since(clock::now()).min(LONGEST_WAIT));
+    let longest = LONGEST_WAIT.min(unnoted(access));
+    let device = device.map(|at| at.since(clock::latest()).min(longest));
     let guest = access.guests().next_expiry();
     let guest = guest.map(|at| at.since(clock::latest()).min(GUESTS_WAIT));
     device.into_iter().chain(guest).min()
 }
 
+/// Whoever is connected is there, although it may ask for nothing for months.
+fn note_connected(access: &Access) {
+    let (now, unnoted) = (clock::latest(), unnoted(access));
+    let due: Vec<_> = access
+        .devices()
+        .iter()
+        .filter(|device| now.since(device.last_seen.unwrap_or(device.created)) >= unnoted)
+        .filter(|device| access.connections().count_of(device.id) > 0)
+        .map(|device| (device.id, device.last_address.clone().unwrap_or_default()))
+        .collect();
+    for (device, address) in due {
+        note_seen(access, device, address, now);
+    }
+}
+
+/// How long ago a device that is connected may have been seen: well short of where it would end.
+fn unnoted(access: &Access) -> Duration {
+    access.config.idle_expiry / 4
+}
+
 async fn end_expired(access: &Access) {
-    let now = clock::now();
+    let now = clock::latest();
     let over = access.devices().expire(now);
     for revoked in over {
         let device = revoked.device.id;
@@ -55,7 +78,7 @@ async fn end_expired(access: &Access) {
             .connections()
             .end(device, || Ok::<_, std::convert::Infallible>(()));
         let closed = ended.count();
-        let row = AuditRow::new(now, "daemon", "", action::DEVICE_EXPIRED, device);
+        let row = AuditRow::new(clock::now(), "daemon", "", action::DEVICE_EXPIRED, device);
         // What failed is in the log; the device is as dead as it can be.
         let _ = revocation::finish(access, revoked, &ended, row).await;
         tracing::info!(%device, closed, "a device's time is over, closed its connections");

@@ -329,7 +329,7 @@ pub(crate) fn end_all(access: &Access) -> (Vec<Arc<Standing>>, Ended) {
     };
     {
         let mut authority = access.authority();
-        authority.lock_down(clock::now());
+        authority.lock_down(clock::latest());
         access.lockdown.count.fetch_add(1, Ordering::AcqRel);
     }
     access.pairing_changed.notify_waiters();

@@ -8,7 +8,7 @@ use std::{
 
 use pairing::{KeyHolder, UnixMillis};
 
-use crate::{access::Access, audit::AuditRow, authenticate::name_of, peer::RemotePeer};
+use crate::{access::Access, audit::AuditRow, authenticate::name_of, clock, peer::RemotePeer};
 
 /// Which refusals were written down lately. Only who holds a device's token or a guest's secret comes so far, so it has at
 /// most a few rows for each that ever was.
@@ -47,7 +47,7 @@ impl Access {
             return;
         }
         let nobody = name_of(&pairing::Principal::Nobody);
-        let row = AuditRow::new(now, nobody, peer.address, action, holder).outcome(code);
+        let row = AuditRow::new(clock::now(), nobody, peer.address, action, holder).outcome(code);
         let row = match &peer.tailnet {
             Some(seen) => row.detail(format!("from {} ({}) of {}", seen.node, seen.node_id, seen.user)),
             None => row,

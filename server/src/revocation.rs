@@ -39,9 +39,9 @@ pub(crate) struct Outcome {
 /// When the device is unknown or the caller may not end it; then nothing was done.
 pub(crate) async fn revoke(access: &Arc<Access>, by: Revoker, device: DeviceId) -> Result<Outcome, Failure> {
     let started = Instant::now();
-    let now = clock::now();
+    let now = clock::latest();
     let row = AuditRow::new(
-        now,
+        clock::now(),
         name_of(&by.principal),
         by.connection.peer(),
         by.action,

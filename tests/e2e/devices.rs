@@ -2,6 +2,7 @@
 
 mod add;
 mod change;
+mod expire;
 mod revoke;
 
 use harness::TestDaemon;

@@ -260,6 +260,19 @@ fn being_seen_is_worth_a_row_once_a_minute() {
     let seen = devices.touch(id(1), "10.0.0.2", at(0).plus(SEEN_EVERY)).unwrap();
     assert_eq!(seen.last_address.as_deref(), Some("10.0.0.2"));
     assert!(devices.touch(id(9), "10.0.0.2", at(0)).is_none());
+    let set_back = devices.touch(id(1), "10.0.0.3", at(-3_600)).unwrap();
+    assert_eq!(
+        set_back.last_seen,
+        Some(at(-3_600)),
+        "it does not wait for a clock"
+    );
+    let mut short = Devices::load([device(1)], [], Duration::from_secs(40));
+    short.touch(id(1), "10.0.0.1", at(0)).unwrap();
+    assert!(short.touch(id(1), "10.0.0.1", at(9)).is_none());
+    assert!(
+        short.touch(id(1), "10.0.0.1", at(10)).is_some(),
+        "it must not end in use"
+    );
 }
 
 #[test]

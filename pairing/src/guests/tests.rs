@@ -6,9 +6,9 @@ use crate::devices::{ProofCheck, ShownProof};
 use crate::marker::{Any, DeviceList, Manage, Note, OwnRecord, Write};
 use crate::testing::{HashSignatures, SeededRng, at, device, key, sign, token_key};
 use crate::{
-    Audience, AuthError, Authenticated, Clocks, Devices, EndGuestError, Generation, GuestEnd, GuestId,
-    GuestPhase, GuestToken, Holders, InviteError, InviteSecret, JoinError, KeyHolder, Place, Principal,
-    Proofs, ResourceId, Role, UnixMillis, View, guest_text, proof_text,
+    Audience, AuthError, Authenticated, Devices, EndGuestError, Generation, GuestEnd, GuestId, GuestPhase,
+    GuestToken, Holders, InviteError, InviteSecret, JoinError, KeyHolder, Place, Principal, Proofs,
+    ResourceId, Role, UnixMillis, View, guest_text, proof_text,
 };
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -63,11 +63,8 @@ impl World {
         now: UnixMillis,
     ) -> Result<Joined, JoinError> {
         let holder = self.guests.open(id, secret, now)?;
-        let challenge = self.proofs.challenge(Generation(1), both(now), &mut self.rng);
-        let open = self
-            .proofs
-            .open(challenge.as_str(), Generation(1), both(now))
-            .unwrap();
+        let challenge = self.proofs.challenge(Generation(1), now, &mut self.rng);
+        let open = self.proofs.open(challenge.as_str(), Generation(1), now).unwrap();
         let text = guest_text(challenge.as_str(), &audience(), id);
         let shown = ShownProof {
             audience: &audience(),
@@ -85,22 +82,19 @@ impl World {
     /// Proves the guest's key, and asks who it is by the access token of that.
     fn access(&mut self, token: &GuestToken, n: u8, now: UnixMillis) -> Result<Authenticated, AuthError> {
         let holder = self.guests.authenticate(token, &token_key(), now)?;
-        let challenge = self.proofs.challenge(Generation(1), both(now), &mut self.rng);
-        let open = self
-            .proofs
-            .open(challenge.as_str(), Generation(1), both(now))
-            .unwrap();
+        let challenge = self.proofs.challenge(Generation(1), now, &mut self.rng);
+        let open = self.proofs.open(challenge.as_str(), Generation(1), now).unwrap();
         let text = proof_text(challenge.as_str(), &audience(), token.id());
         let shown = ShownProof {
             audience: &audience(),
             signature: &sign(key(n).as_bytes(), text.as_bytes()),
         };
         let proof = holder.prove(open, shown, check(&|_| true), &PLACE).unwrap();
-        let granted = self.proofs.claim(proof, both(now)).unwrap().grant(&mut self.rng);
+        let granted = self.proofs.claim(proof, now).unwrap().grant(&mut self.rng);
         let devices = Devices::new(HOUR);
         let holders = (&devices, &self.guests);
         self.proofs
-            .authenticate(&granted.token, &holders, &PLACE, both(now))
+            .authenticate(&granted.token, &holders, &PLACE, now)
             .and_then(|(_, found)| found)
     }
 
@@ -172,10 +166,10 @@ fn the_token_alone_opens_nothing_and_neither_does_another_key() {
     let holder = world.guests.authenticate(&token, &token_key(), at(2)).unwrap();
     assert_eq!(holder.as_bearer(None).unwrap_err(), AuthError::ProofRequired);
     let holder = world.guests.authenticate(&token, &token_key(), at(2)).unwrap();
-    let challenge = world.proofs.challenge(Generation(1), both(at(2)), &mut world.rng);
+    let challenge = world.proofs.challenge(Generation(1), at(2), &mut world.rng);
     let open = world
         .proofs
-        .open(challenge.as_str(), Generation(1), both(at(2)))
+        .open(challenge.as_str(), Generation(1), at(2))
         .unwrap();
     let text = proof_text(challenge.as_str(), &audience(), invited.id);
     let shown = ShownProof {
@@ -194,10 +188,10 @@ fn a_link_is_exchanged_for_a_signature_over_this_daemon_only() {
         (true, 2, JoinError::BadSignature),
     ] {
         let holder = world.guests.open(invited.id, &invited.secret, at(1)).unwrap();
-        let challenge = world.proofs.challenge(Generation(1), both(at(1)), &mut world.rng);
+        let challenge = world.proofs.challenge(Generation(1), at(1), &mut world.rng);
         let open = world
             .proofs
-            .open(challenge.as_str(), Generation(1), both(at(1)))
+            .open(challenge.as_str(), Generation(1), at(1))
             .unwrap();
         let text = guest_text(challenge.as_str(), &audience(), invited.id);
         let shown = ShownProof {
@@ -360,12 +354,4 @@ fn devices_alone_admit_no_guest() {
     let holder = KeyHolder::Guest(invited.id);
     let admitted = Holders::admit(&Devices::new(HOUR), holder, None, at(0));
     assert_eq!(admitted, Err(AuthError::Unknown));
-}
-
-/// A moment at which both clocks go alike.
-fn both(now: UnixMillis) -> Clocks {
-    Clocks {
-        wall: now,
-        boot: now.since(UnixMillis(0)),
-    }
 }

@@ -2,11 +2,11 @@ mod access;
 mod model;
 
 use super::{Granted, Place, Proof, Proofs};
-use crate::testing::{HashSignatures, SeededRng, at, clocks, device, key, sign, token, token_key};
+use crate::testing::{HashSignatures, SeededRng, at, device, key, sign, token, token_key};
 use crate::{
-    AccessToken, Audience, AuthError, Authenticated, Challenge, ChallengeError, Clocks, Device, DeviceId,
-    Devices, Fault, Generation, OpenChallenge, ProofCheck, ProofError, ShownProof, TailnetIdentity,
-    UnixMillis, proof_text,
+    AccessToken, Audience, AuthError, Authenticated, Challenge, ChallengeError, Device, DeviceId, Devices,
+    Fault, Generation, OpenChallenge, ProofCheck, ProofError, ShownProof, TailnetIdentity, UnixMillis,
+    proof_text,
 };
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -69,10 +69,6 @@ impl World {
     }
 
     fn challenge(&mut self, now: UnixMillis) -> Challenge {
-        self.challenge_by(clocks(now))
-    }
-
-    fn challenge_by(&mut self, now: Clocks) -> Challenge {
         self.proofs.challenge(Generation(1), now, &mut self.rng)
     }
 
@@ -86,18 +82,7 @@ impl World {
         place: &Place<'_>,
         now: UnixMillis,
     ) -> Result<Granted, ProofError> {
-        self.show_by(n, challenge, (audience, signature), place, clocks(now))
-    }
-
-    fn show_by(
-        &mut self,
-        n: u8,
-        challenge: &str,
-        (audience, signature): (&Audience, &[u8]),
-        place: &Place<'_>,
-        now: Clocks,
-    ) -> Result<Granted, ProofError> {
-        let holder = self.devices.authenticate(&token(n), &token_key(), now.wall)?;
+        let holder = self.devices.authenticate(&token(n), &token_key(), now)?;
         let challenge = self.proofs.open(challenge, place.generation, now)?;
         let accepts = |audience: &Audience| *audience == own();
         let check = ProofCheck {
@@ -125,12 +110,8 @@ impl World {
 
     /// Proves as device `n` itself does.
     fn prove(&mut self, n: u8, challenge: &str, now: UnixMillis) -> Result<Granted, ProofError> {
-        self.prove_by(n, challenge, clocks(now))
-    }
-
-    fn prove_by(&mut self, n: u8, challenge: &str, now: Clocks) -> Result<Granted, ProofError> {
         let signature = signed(n, challenge, &own(), n);
-        self.show_by(n, challenge, (&own(), &signature), &place(None), now)
+        self.show(n, challenge, &own(), &signature, &place(None), now)
     }
 
     fn opened(
@@ -139,25 +120,12 @@ impl World {
         place: &Place<'_>,
         now: UnixMillis,
     ) -> Result<Authenticated, AuthError> {
-        self.opened_by(token, place, clocks(now))
-    }
-
-    fn opened_by(
-        &mut self,
-        token: &AccessToken,
-        place: &Place<'_>,
-        now: Clocks,
-    ) -> Result<Authenticated, AuthError> {
         self.proofs.authenticate(token, &self.devices, place, now)?.1
     }
 
     fn granted(&mut self, n: u8, now: UnixMillis) -> Granted {
-        self.granted_by(n, clocks(now))
-    }
-
-    fn granted_by(&mut self, n: u8, now: Clocks) -> Granted {
-        let challenge = self.challenge_by(now);
-        self.prove_by(n, challenge.as_str(), now).unwrap()
+        let challenge = self.challenge(now);
+        self.prove(n, challenge.as_str(), now).unwrap()
     }
 }
 

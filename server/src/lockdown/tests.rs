@@ -57,7 +57,7 @@ async fn what_was_authenticated_before_a_lock_down_may_write_nothing_any_more() 
     let before = server
         .access
         .devices()
-        .renew(device.id, crate::clock::now())
+        .renew(device.id, crate::clock::latest())
         .unwrap();
     let permit = before.permit::<pairing::Write>(None).unwrap();
     assert!(permit.hold().is_some());
@@ -212,7 +212,7 @@ async fn nobody_is_invited_while_it_is_locked_and_what_was_offered_is_void() {
     owner.ask(Method::POST, "/v1/lockdown", None).await;
     let refused = owner.post("/v1/pairing/offers", "application/json", "{}").await;
     assert_eq!(refused.problem(), (409, "locked_down".to_owned()));
-    let offers = server.access.authority().offers(crate::clock::now());
+    let offers = server.access.authority().offers(crate::clock::latest());
     assert!(offers.iter().all(|offer| !offer.phase.is_live()), "{offers:?}");
 }
 

@@ -250,7 +250,7 @@ async fn a_device_that_signs_out_is_told_too_that_the_store_failed() {
 async fn a_write_under_way_is_waited_for() {
     let server = TestServer::start().await;
     let phone = server.device(Role::Operator, false).await;
-    let authenticated = server.access.devices().renew(phone.id, clock::now()).unwrap();
+    let authenticated = server.access.devices().renew(phone.id, clock::latest()).unwrap();
     let hold = authenticated
         .permit::<pairing::Write>(None)
         .unwrap()
@@ -273,7 +273,7 @@ async fn a_device_whose_time_is_over_is_closed_at_that_moment() {
     let stream = drain(stream(&mut client, &phone).await);
     // Its end is moved near while it has a stream open.
     let mut device = server.access.devices().get(phone.id).unwrap().clone();
-    device.expires_at = Some(clock::now().plus(Duration::from_millis(100)));
+    device.expires_at = Some(clock::latest().plus(Duration::from_millis(100)));
     {
         let mut devices = server.access.devices();
         let others = devices
@@ -281,7 +281,7 @@ async fn a_device_whose_time_is_over_is_closed_at_that_moment() {
             .filter(|other| other.id != phone.id)
             .cloned()
             .collect::<Vec<_>>();
-        let standing = devices.renew(phone.id, clock::now()).unwrap();
+        let standing = devices.renew(phone.id, clock::latest()).unwrap();
         *devices = pairing::Devices::load(others.into_iter().chain([device]), [], Duration::from_secs(3600));
         drop(standing);
     }

@@ -15,7 +15,7 @@ use axum::{
 use pairing::Device;
 use protocol::access::DeviceRecord;
 
-use crate::{access::Access, clock::timestamp, edge::LastAnswer, revocation::Outcome};
+use crate::{access::Access, clock::shown, edge::LastAnswer, revocation::Outcome};
 
 /// The full record of a device, with what it has open now.
 fn record(access: &Access, device: &Device) -> DeviceRecord {
@@ -31,11 +31,11 @@ pub fn device_record(device: &Device, connections: u64) -> DeviceRecord {
         can_revoke: device.can_revoke,
         any_path: device.any_path,
         key_bound: device.public_key.is_some(),
-        created_at: timestamp(device.created),
+        created_at: shown(device.created),
         approved_from: device.approved_from.clone(),
         tailnet_node: device.tailnet.as_ref().map(|tailnet| tailnet.node_id.clone()),
-        expires_at: device.expires_at.map(timestamp),
-        last_seen_at: device.last_seen.map(timestamp),
+        expires_at: device.expires_at.map(shown),
+        last_seen_at: device.last_seen.map(shown),
         last_address: device.last_address.clone(),
         connections,
     }

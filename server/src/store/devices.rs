@@ -1,4 +1,5 @@
-//! The tables `devices` and `tombstones`.
+//! The tables `devices` and `tombstones`. Times stand in them as the wall clock says them, and in memory by
+//! [`clock::latest`].
 
 use std::{fmt::Display, str::FromStr, time::Duration};
 
@@ -6,6 +7,7 @@ use pairing::{Device, DeviceId, EndCause, PublicKey, TailnetIdentity, TokenHash,
 use rusqlite::{Row, Transaction, named_params, params};
 
 use super::StoreError;
+use crate::clock::{by_the_wall, on_the_wall};
 
 pub(super) fn all(transaction: &Transaction<'_>) -> Result<Vec<Device>, StoreError> {
     let mut statement = transaction.prepare("SELECT * FROM devices ORDER BY created_at, id")?;
@@ -26,14 +28,14 @@ pub(super) fn insert(transaction: &Transaction<'_>, device: &Device) -> Result<(
             ":can_revoke": device.can_revoke,
             ":any_path": device.any_path,
             ":token_hash": device.token_hash.as_bytes().as_slice(),
-            ":created_at": device.created.0,
+            ":created_at": on_the_wall(device.created).0,
             ":approved_from": device.approved_from,
             ":tailnet_user_id": tailnet.map(|identity| &identity.user_id),
             ":tailnet_user": tailnet.map(|identity| &identity.user),
             ":tailnet_node_id": tailnet.map(|identity| &identity.node_id),
             ":tailnet_node": tailnet.map(|identity| &identity.node),
-            ":expires_at": device.expires_at.map(|time| time.0),
-            ":last_seen_at": device.last_seen.map(|time| time.0),
+            ":expires_at": device.expires_at.map(|time| on_the_wall(time).0),
+            ":last_seen_at": device.last_seen.map(|time| on_the_wall(time).0),
             ":last_address": device.last_address,
         },
     )?;
@@ -50,7 +52,7 @@ pub(super) fn bury(transaction: &Transaction<'_>, tombstone: &Tombstone) -> Resu
             id,
             tombstone.token_hash.as_bytes().as_slice(),
             tombstone.cause.as_str(),
-            tombstone.ended.0
+            on_the_wall(tombstone.ended).0
         ],
     )?;
     Ok(())
@@ -78,7 +80,7 @@ pub(super) fn seen(
 ) -> Result<(), StoreError> {
     transaction.execute(
         "UPDATE devices SET last_seen_at = ?, last_address = ? WHERE id = ?",
-        params![at.0, from, id.to_string()],
+        params![on_the_wall(at).0, from, id.to_string()],
     )?;
     Ok(())
 }
@@ -107,11 +109,11 @@ fn device(row: &Row<'_>) -> Result<Device, StoreError> {
         can_revoke: row.get("can_revoke")?,
         any_path: row.get("any_path")?,
         token_hash: columns.token_hash()?,
-        created: UnixMillis(row.get("created_at")?),
+        created: by_the_wall(UnixMillis(row.get("created_at")?)),
         approved_from: row.get("approved_from")?,
         tailnet: tailnet(row)?,
-        expires_at: row.get::<_, Option<i64>>("expires_at")?.map(UnixMillis),
-        last_seen: row.get::<_, Option<i64>>("last_seen_at")?.map(UnixMillis),
+        expires_at: columns.time("expires_at")?,
+        last_seen: columns.time("last_seen_at")?,
         last_address: row.get("last_address")?,
     })
 }
@@ -130,7 +132,7 @@ fn tombstone(row: &Row<'_>) -> Result<Tombstone, StoreError> {
             .into_iter()
             .find(|known| known.as_str() == cause)
             .ok_or_else(|| columns.wrong("cause"))?,
-        ended: UnixMillis(row.get("ended_at")?),
+        ended: by_the_wall(UnixMillis(row.get("ended_at")?)),
     })
 }
 
@@ -167,6 +169,11 @@ impl Columns<'_> {
             .try_into()
             .map(TokenHash::from_bytes)
             .map_err(|_| self.wrong("token_hash"))
+    }
+
+    fn time(&self, column: &str) -> Result<Option<UnixMillis>, StoreError> {
+        let time: Option<i64> = self.row.get(column)?;
+        Ok(time.map(|time| by_the_wall(UnixMillis(time))))
     }
 
     fn public_key(&self) -> Result<Option<PublicKey>, StoreError> {

@@ -4,10 +4,10 @@ use super::{World, id, node, own, place, signed};
 use crate::limits::ACCESS_PER_DEVICE;
 use crate::marker::{View, Write};
 use crate::proofs::Place;
-use crate::testing::{at, clocks};
+use crate::testing::at;
 use crate::{
-    AccessToken, AuthError, ChallengeError, Clocks, Device, Generation, Permit, Principal, ProofError, Role,
-    TailnetIdentity, UnixMillis,
+    AccessToken, AuthError, ChallengeError, Clocks, Device, Generation, Latest, Permit, Principal,
+    ProofError, Role, TailnetIdentity, UnixMillis,
 };
 use core::time::Duration;
 
@@ -41,9 +41,9 @@ fn read(wall: i64, boot: u64) -> Clocks {
 
 #[test]
 fn a_wall_clock_that_is_set_back_in_mid_life_does_not_lengthen_it() {
-    let mut world = World::new();
-    let token = world.granted_by(1, read(0, 10_000)).token;
-    let mut is_open = |now| world.opened_by(&token, &place(None), now).is_ok();
+    let (mut world, mut clock) = (World::new(), Latest::new());
+    let token = world.granted(1, clock.at(read(0, 10_000))).token;
+    let mut is_open = |now| world.opened(&token, &place(None), clock.at(now)).is_ok();
     assert!(is_open(read(600, 10_600)));
     assert!(is_open(read(-3_000, 10_601)), "and does not shorten it");
     assert!(is_open(read(-2_702, 10_899)));
@@ -52,25 +52,27 @@ fn a_wall_clock_that_is_set_back_in_mid_life_does_not_lengthen_it() {
 
 #[test]
 fn a_wall_clock_that_is_set_forward_ends_it_and_set_back_again_does_not_revive_it() {
-    let mut world = World::new();
-    let token = world.granted_by(1, read(0, 10_000)).token;
-    let mut is_open = |now| world.opened_by(&token, &place(None), now).is_ok();
-    assert!(!is_open(read(900, 10_001)));
-    assert!(!is_open(read(2, 10_002)));
-    let fresh = world.granted_by(1, read(3, 10_003)).token;
-    assert!(world.opened_by(&fresh, &place(None), read(902, 10_902)).is_ok());
-    assert!(world.opened_by(&fresh, &place(None), read(903, 10_903)).is_err());
+    let (mut world, mut clock) = (World::new(), Latest::new());
+    let mut at = |wall, boot| clock.at(read(wall, boot));
+    let token = world.granted(1, at(0, 10_000)).token;
+    for now in [at(900, 10_001), at(2, 10_002)] {
+        assert!(world.opened(&token, &place(None), now).is_err());
+    }
+    let fresh = world.granted(1, at(3, 10_003)).token;
+    assert!(world.opened(&fresh, &place(None), at(902, 10_902)).is_ok());
+    assert!(world.opened(&fresh, &place(None), at(903, 10_903)).is_err());
 }
 
 #[test]
 fn no_set_clock_makes_a_used_challenge_good_again() {
-    let mut world = World::new();
-    let challenge = world.challenge_by(read(0, 10_000));
-    assert!(world.prove_by(1, challenge.as_str(), read(1, 10_001)).is_ok());
+    let (mut world, mut clock) = (World::new(), Latest::new());
+    let mut at = |wall, boot| clock.at(read(wall, boot));
+    let challenge = world.challenge(at(0, 10_000));
+    assert!(world.prove(1, challenge.as_str(), at(1, 10_001)).is_ok());
     // Far ahead, what is over is forgotten; then back to where it was good.
-    world.granted_by(2, read(100_000, 10_002));
-    for now in [read(2, 10_003), read(-9_000, 10_004)] {
-        let again = world.prove_by(1, challenge.as_str(), now).unwrap_err();
+    world.granted(2, at(100_000, 10_002));
+    for now in [at(2, 10_003), at(-9_000, 10_004)] {
+        let again = world.prove(1, challenge.as_str(), now).unwrap_err();
         assert_eq!(again, ProofError::Challenge(ChallengeError::Expired));
     }
 }
@@ -94,10 +96,10 @@ fn a_challenge_that_runs_out_while_its_signature_is_checked_gives_nothing() {
     let challenge = world.challenge(at(0));
     let opened = world
         .proofs
-        .open(challenge.as_str(), Generation(1), clocks(at(59)))
+        .open(challenge.as_str(), Generation(1), at(59))
         .unwrap();
     let proof = world.proof_of(1, opened);
-    let late = world.proofs.claim(proof, clocks(at(60))).unwrap_err();
+    let late = world.proofs.claim(proof, at(60)).unwrap_err();
     assert_eq!(late, ChallengeError::Expired);
 }
 
@@ -107,10 +109,10 @@ fn a_proof_that_was_claimed_and_dropped_can_be_shown_again() {
     let challenge = world.challenge(at(0));
     let opened = world
         .proofs
-        .open(challenge.as_str(), Generation(1), clocks(at(0)))
+        .open(challenge.as_str(), Generation(1), at(0))
         .unwrap();
     let proof = world.proof_of(1, opened);
-    drop(world.proofs.claim(proof, clocks(at(0))).unwrap());
+    drop(world.proofs.claim(proof, at(0)).unwrap());
     assert!(world.prove(1, challenge.as_str(), at(1)).is_ok());
 }
 

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use super::{World, id, own, signed};
 use crate::proofs::Place;
-use crate::testing::{at, clocks};
+use crate::testing::at;
 use crate::{AccessToken, AuthError, ChallengeError, Generation, Principal, ProofError, Role, UnixMillis};
 
 #[derive(Clone, Debug)]
@@ -103,7 +103,7 @@ impl Model {
             Step::Pass(seconds) => self.second += seconds,
             Step::Challenge(generation) => {
                 let World { proofs, rng, .. } = &mut self.world;
-                let made = proofs.challenge(Generation(generation), clocks(now), rng);
+                let made = proofs.challenge(Generation(generation), now, rng);
                 self.give(made.as_str(), 60, generation);
             }
             Step::Prove {

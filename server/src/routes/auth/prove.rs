@@ -36,7 +36,7 @@ pub(in crate::routes) async fn prove(
 ) -> Result<Json<Proven>, Failure> {
     let peer = remote(connection.peer())?;
     let token = authenticate::bearer(&headers)?.ok_or(Failure::NoDeviceToken)?;
-    let now = clock::now();
+    let now = clock::latest();
     let holder = token_holder(&access, token, now)?;
     let audience = body
         .audience
@@ -82,7 +82,7 @@ fn check(
     let place = peer.place();
     let opened = access
         .proofs()
-        .open(&body.challenge, place.generation, clock::both());
+        .open(&body.challenge, place.generation, clock::latest());
     let challenge = opened?;
     let shown = ShownProof {
         audience,
@@ -97,7 +97,7 @@ fn check(
     // All under one lock: a proof that was used takes no connection, and one that gets no connection is not used.
     let mut proofs = access.proofs();
     // Read under it, so that no proof is judged by a moment before those that came before it.
-    let claimed = proofs.claim(proof, clock::both())?;
+    let claimed = proofs.claim(proof, clock::latest())?;
     // Who proves a key is as much authenticated as who shows an access token.
     let bound = access.connections.bind(connection, claimed.authenticated());
     bound.map_err(|refused| Refused::Connection(refused.into()))?;

@@ -14,7 +14,7 @@ use crate::{
     access::{Access, Newcomer},
     audit::{AuditRow, action},
     authenticate::name_of,
-    clock::{self, timestamp},
+    clock::{self, shown},
     error::Failure,
     extract,
     peer::Peer,
@@ -32,17 +32,16 @@ pub(crate) async fn add(
     if body.expires_in == Some(0) {
         return Err(Failure::malformed("a device lives for at least a second"));
     }
-    let now = clock::now();
     let wish = ByHand {
         label: label(&body.label)?,
         role: body.role.unwrap_or(Role::Viewer),
         from: peer.to_string(),
         expires_in: body.expires_in.map(Duration::from_secs),
     };
-    let (device, token) = wish.make(&access.token_key, now, &mut random::rng())?;
-    let expires_at = timestamp(device.ends_at(access.config.idle_expiry));
+    let (device, token) = wish.make(&access.token_key, clock::latest(), &mut random::rng())?;
+    let expires_at = shown(device.ends_at(access.config.idle_expiry));
     let row = AuditRow::new(
-        now,
+        clock::now(),
         name_of(permit.principal()),
         &peer,
         action::DEVICE_ADDED,
@@ -69,7 +68,7 @@ pub(crate) async fn add(
         device_id: device.id,
         token: WireSecret::new(token.reveal().as_str()),
         role: device.role,
-        expires_at: device.expires_at.map_or(expires_at, timestamp),
+        expires_at: device.expires_at.map_or(expires_at, shown),
     };
     Ok((StatusCode::CREATED, Json(added)))
 }

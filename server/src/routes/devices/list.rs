@@ -12,7 +12,7 @@ use protocol::access::{DeviceRecord, DeviceSummary};
 use super::record;
 use crate::{
     access::Access,
-    clock::timestamp,
+    clock::shown,
     router::{App, Permitted},
 };
 
@@ -27,7 +27,7 @@ pub(crate) async fn list(App(access): App<Arc<Access>>, permit: Permitted<Device
         .map(|device| DeviceSummary {
             id: device.id,
             label: device.label.to_string(),
-            last_seen_at: device.last_seen.map(timestamp),
+            last_seen_at: device.last_seen.map(shown),
         })
         .collect();
     Json(summaries).into_response()

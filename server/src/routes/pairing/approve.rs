@@ -28,10 +28,10 @@ pub(in crate::routes) async fn approve(
     OptionalJson(body): OptionalJson<Approve>,
 ) -> Result<Json<RequestView>, Failure> {
     let terms = terms(&body)?;
-    let now = clock::now();
+    let now = clock::latest();
     let row = |id| {
         AuditRow::new(
-            now,
+            clock::now(),
             name_of(permit.principal()),
             &peer,
             action::PAIRING_APPROVED,

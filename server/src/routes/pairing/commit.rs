@@ -35,7 +35,7 @@ pub(in crate::routes) async fn commit(
 async fn settle(access: &Access, peer: &Peer, id: RequestId, token: &DeviceToken) -> Result<(), Failure> {
     // One at a time, so that a second commit of the same token finds what the first one did.
     let _turn = access.commits.lock().await;
-    let now = clock::now();
+    let now = clock::latest();
     if is_device(access, id, token, now)? {
         return Ok(());
     }
@@ -49,7 +49,7 @@ async fn settle(access: &Access, peer: &Peer, id: RequestId, token: &DeviceToken
         Commit::New(device) => device,
     };
     let newcomer = Newcomer::of(&device);
-    if let Err(failure) = store(access, peer, id, device.clone(), now).await {
+    if let Err(failure) = store(access, peer, id, device.clone()).await {
         give_up(access, id, lockdowns, now);
         return Err(failure);
     }
@@ -66,7 +66,7 @@ async fn settle(access: &Access, peer: &Peer, id: RequestId, token: &DeviceToken
         None => begin(access, id, newcomer, now),
         Some(revoked) => {
             give_up(access, id, lockdowns, now);
-            return Err(undo(access, id, revoked, now).await);
+            return Err(undo(access, id, revoked).await);
         }
     }
     Ok(())
@@ -97,15 +97,9 @@ fn is_device(access: &Access, id: RequestId, token: &DeviceToken, now: UnixMilli
 }
 
 /// On the disk first: what is usable survives a crash.
-async fn store(
-    access: &Access,
-    peer: &Peer,
-    id: RequestId,
-    device: Device,
-    now: UnixMillis,
-) -> Result<(), Failure> {
+async fn store(access: &Access, peer: &Peer, id: RequestId, device: Device) -> Result<(), Failure> {
     let row = AuditRow::new(
-        now,
+        clock::now(),
         name_of(&Principal::Nobody),
         peer,
         action::PAIRING_COMMITTED,
@@ -130,10 +124,10 @@ fn begin(access: &Access, id: RequestId, newcomer: Newcomer, now: UnixMillis) {
 }
 
 /// Revokes what a lock-down found halfway into the store: it ends whatever is no device yet.
-async fn undo(access: &Access, id: RequestId, revoked: Revoked, now: UnixMillis) -> Failure {
+async fn undo(access: &Access, id: RequestId, revoked: Revoked) -> Failure {
     let device = revoked.device.id;
     let Ok(((), ended)) = access.connections().end(device, || Ok::<_, Infallible>(()));
-    let row = AuditRow::new(now, "daemon", "", action::DEVICE_REVOKED, device)
+    let row = AuditRow::new(clock::now(), "daemon", "", action::DEVICE_REVOKED, device)
         .detail(format!("request {id}, locked down before it was committed"));
     // What failed is in the log; the device is as dead as it can be.
     let _ = revocation::finish(access, revoked, &ended, row).await;

@@ -36,7 +36,7 @@ pub(in crate::routes) async fn exchange(
         .map_err(|refused: pairing::MalformedAudience| {
             Failure::pairing("malformed_audience", Fault::Malformed, refused.to_string())
         })?;
-    let now = clock::now();
+    let now = clock::latest();
     let shown = Exchange {
         audience: &audience,
         signature: &body.signature.0,
@@ -56,7 +56,7 @@ pub(in crate::routes) async fn exchange(
     };
     // The token was told to nobody yet: without the row it never is, and the next exchange replaces it.
     let row = AuditRow::new(
-        now,
+        clock::now(),
         name_of(&Principal::Nobody),
         &peer,
         action::PAIRING_EXCHANGED,

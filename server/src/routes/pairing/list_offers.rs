@@ -17,7 +17,7 @@ pub(in crate::routes) async fn list(
     Permitted(_): Permitted<DeviceManage>,
 ) -> Json<Vec<OfferView>> {
     let default_role = access.config.pairing.default_role;
-    let offers = access.authority().offers(clock::now());
+    let offers = access.authority().offers(clock::latest());
     Json(
         offers
             .into_iter()
@@ -41,6 +41,6 @@ fn view(offer: pairing::OfferView, default_role: Role) -> OfferView {
         role: offer.terms.role.unwrap_or(default_role),
         label: offer.terms.label.map(|label| label.as_str().to_owned()),
         request_id,
-        expires_at: clock::timestamp(offer.expires_at),
+        expires_at: clock::shown(offer.expires_at),
     }
 }

@@ -16,7 +16,7 @@ pub(in crate::routes) async fn list(
     App(access): App<Arc<Access>>,
     Permitted(_): Permitted<DeviceManage>,
 ) -> Json<Vec<RequestView>> {
-    let requests = access.authority().requests(clock::now());
+    let requests = access.authority().requests(clock::latest());
     Json(requests.into_iter().map(view).collect())
 }
 
@@ -33,7 +33,7 @@ pub(super) fn view(request: pairing::RequestView) -> RequestView {
         role: request.role,
         offer_id: request.offer,
         device_id: request.device_id,
-        expires_at: clock::timestamp(request.expires_at),
+        expires_at: clock::shown(request.expires_at),
     }
 }
 

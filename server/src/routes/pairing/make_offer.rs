@@ -28,7 +28,7 @@ pub(in crate::routes) async fn make(
     OptionalJson(body): OptionalJson<NewOffer>,
 ) -> Result<(StatusCode, Json<OfferMade>), Failure> {
     let terms = terms(&body)?;
-    let now = clock::now();
+    let now = clock::latest();
     let (authority, offer, secret) = {
         let mut offers = access.unlocked_authority()?;
         let authority = access.link_authority().ok_or(Failure::NoListener)?;
@@ -36,7 +36,7 @@ pub(in crate::routes) async fn make(
         (authority, offer, secret)
     };
     let row = AuditRow::new(
-        now,
+        clock::now(),
         name_of(permit.principal()),
         &peer,
         action::OFFER_MADE,

@@ -63,7 +63,7 @@ pub(super) async fn until_news(
         let changed = access.pairing_changed.notified();
         tokio::pin!(changed);
         changed.as_mut().enable();
-        let now = clock::now();
+        let now = clock::latest();
         let (answer, left) = {
             let mut authority = access.authority();
             let answer = authority.poll(id, secret, kind, now)?;

@@ -23,14 +23,14 @@ pub(in crate::routes) async fn reject(
     peer: Peer,
     Path(id): Path<RequestId>,
 ) -> Result<StatusCode, Failure> {
-    let now = clock::now();
+    let now = clock::latest();
     let is_live = access
         .authority()
         .request_by_id(id, now)
         .is_some_and(|request| request.phase.is_live());
     if is_live {
         let row = AuditRow::new(
-            now,
+            clock::now(),
             name_of(permit.principal()),
             &peer,
             action::PAIRING_REJECTED,

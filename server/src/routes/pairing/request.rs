@@ -27,13 +27,13 @@ pub(in crate::routes) async fn request(
     extract::Json(body): extract::Json<wire::NewRequest>,
 ) -> Result<(StatusCode, Json<wire::Requested>), Failure> {
     let new = parse(&body, &peer)?;
-    let now = clock::now();
+    let now = clock::latest();
     let offer = new.offer.as_ref().map(|claim| claim.id);
     let requested = access
         .unlocked_authority()?
         .request(new, now, &mut random::rng())?;
     let mut row = AuditRow::new(
-        now,
+        clock::now(),
         name_of(&Principal::Nobody),
         &peer,
         action::PAIRING_REQUESTED,

@@ -29,7 +29,7 @@ pub(in crate::routes) async fn reveal(
     let nonce = exactly(&body.nonce, "a nonce")?;
     let public_key = PublicKey::from_slice(&body.public_key.0)
         .map_err(|refused| Failure::pairing("malformed_key", Fault::Malformed, refused.to_string()))?;
-    let now = clock::now();
+    let now = clock::latest();
     let is_first = {
         let mut authority = access.authority();
         let before = authority
@@ -40,7 +40,7 @@ pub(in crate::routes) async fn reveal(
     };
     if is_first {
         let row = AuditRow::new(
-            now,
+            clock::now(),
             name_of(&Principal::Nobody),
             &peer,
             action::PAIRING_REVEALED,

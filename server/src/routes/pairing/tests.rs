@@ -199,7 +199,7 @@ async fn a_commit_with_the_token_of_a_revoked_device_says_so() {
     world
         .access
         .devices()
-        .revoke(&Principal::Owner, exchanged.device_id, clock::now())
+        .revoke(&Principal::Owner, exchanged.device_id, clock::latest())
         .unwrap();
     assert_eq!(
         code_of(world.commit(phone.id(), exchanged.token.expose()).await),

@@ -23,13 +23,13 @@ pub(in crate::routes) async fn withdraw(
     peer: Peer,
     Path(id): Path<OfferId>,
 ) -> Result<StatusCode, Failure> {
-    let now = clock::now();
+    let now = clock::latest();
     let offers = access.authority().offers(now);
     let offer = offers.iter().find(|offer| offer.id == id).ok_or_else(not_found)?;
     // One that has ended stays what it is.
     if offer.phase.is_live() {
         let principal = name_of(permit.principal());
-        let row = AuditRow::new(now, principal, &peer, action::OFFER_WITHDRAWN, id);
+        let row = AuditRow::new(clock::now(), principal, &peer, action::OFFER_WITHDRAWN, id);
         audited(&access, row).await?;
     }
     access

@@ -2,12 +2,12 @@
 
 use std::{convert::Infallible, sync::LazyLock, time::Duration};
 
-use pairing::{Clocks, Generation, Proofs, UnixMillis};
+use pairing::{Generation, Proofs, UnixMillis};
 use rand_core::{TryCryptoRng, TryRng};
 
 pub(crate) fn run(bytes: &[u8]) {
     let Some(text) = super::text(bytes) else { return };
-    let mut proofs = proofs();
+    let proofs = proofs();
     let opened = proofs.open(text, GENERATION, at(Duration::ZERO));
     assert_eq!(opened.is_ok(), text == *MADE);
     // Elsewhere and later it is not.
@@ -28,11 +28,8 @@ fn proofs() -> Proofs {
 }
 
 /// So long after it was made.
-fn at(later: Duration) -> Clocks {
-    Clocks {
-        wall: NOW.plus(later),
-        boot: later,
-    }
+fn at(later: Duration) -> UnixMillis {
+    NOW.plus(later)
 }
 
 /// No generator but the same bytes each time.

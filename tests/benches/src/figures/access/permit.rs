@@ -9,8 +9,8 @@ use std::{
 
 use anyhow::{Context, Result};
 use pairing::{
-    AccessToken, Audience, Clocks, Device, DeviceId, DeviceToken, Devices, Generation, Place, ProofCheck,
-    Proofs, PublicKey, Role, ShownProof, TokenKey, UnixMillis, VerifySignature, View,
+    AccessToken, Audience, Device, DeviceId, DeviceToken, Devices, Generation, Place, ProofCheck, Proofs,
+    PublicKey, Role, ShownProof, TokenKey, UnixMillis, VerifySignature, View,
 };
 use rand::{rand_core::UnwrapErr, rngs::SysRng};
 
@@ -54,7 +54,7 @@ pub(in crate::figures) fn run(findings: &mut Findings) -> Result<()> {
 fn permit(token: &str, devices: &Mutex<Devices>, proofs: &Mutex<Proofs>) -> Result<()> {
     let token = AccessToken::parse(token)?;
     let devices = lock(devices);
-    let (_, found) = lock(proofs).authenticate(&token, &*devices, &PLACE, CLOCKS)?;
+    let (_, found) = lock(proofs).authenticate(&token, &*devices, &PLACE, NOW)?;
     drop(devices);
     let resource = "ses_0123456789abcdef".parse()?;
     black_box(found?.permit::<View>(Some(resource))?);
@@ -77,8 +77,8 @@ fn paired() -> Result<(Devices, Proofs, Vec<String>)> {
     for _ in 0..DEVICES {
         let token = DeviceToken::generate(DeviceId::generate(&mut rng()), &mut rng());
         devices.add(record(&token, &key)?);
-        let challenge = proofs.challenge(PLACE.generation, CLOCKS, &mut rng());
-        let challenge = proofs.open(challenge.as_str(), PLACE.generation, CLOCKS)?;
+        let challenge = proofs.challenge(PLACE.generation, NOW, &mut rng());
+        let challenge = proofs.open(challenge.as_str(), PLACE.generation, NOW)?;
         let audience: Audience = "origin:https://localhost:7443".parse()?;
         let shown = ShownProof {
             audience: &audience,
@@ -92,7 +92,7 @@ fn paired() -> Result<(Devices, Proofs, Vec<String>)> {
         let proof = holder.prove(challenge, shown, check, &PLACE)?;
         tokens.push(
             proofs
-                .claim(proof, CLOCKS)?
+                .claim(proof, NOW)?
                 .grant(&mut rng())
                 .token
                 .reveal()
@@ -148,9 +148,5 @@ const PLACE: Place<'static> = Place {
     tailnet: None,
 };
 const NOW: UnixMillis = UnixMillis(1_790_000_000_000);
-const CLOCKS: Clocks = Clocks {
-    wall: NOW,
-    boot: Duration::ZERO,
-};
 const DEVICES: usize = 100;
 const TIMES: usize = 100_000;
