@@ -9,7 +9,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-pub use self::change::{Changed, DeviceChange};
+pub use self::change::{Changed, DeviceChange, Renewal};
 use self::holder::admits;
 pub use self::holder::{ProofCheck, ShownProof, TokenHolder};
 use crate::standing::Standing;

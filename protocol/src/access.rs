@@ -251,6 +251,9 @@ pub struct DeviceChanges {
     /// Whether it may revoke other devices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub can_revoke: Option<bool>,
+    /// Seconds for which it stays trusted from now on; of a device without a key at most 90 days.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_in: Option<u64>,
 }
 
 /// `PATCH /v1/devices/self`.

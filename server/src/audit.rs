@@ -202,6 +202,8 @@ pub mod action {
     pub const NODE_REFUSED: &str = "node_refused";
     /// A device got another name.
     pub const DEVICE_RENAMED: &str = "device_renamed";
+    /// A device lives until another time.
+    pub const DEVICE_RENEWED: &str = "device_renewed";
     /// A device was revoked.
     pub const DEVICE_REVOKED: &str = "device_revoked";
     /// A device revoked itself.

@@ -28,6 +28,8 @@ enum DevicesVerb {
     Role(change::RoleArgs),
     /// Give a device another name
     Rename(change::RenameArgs),
+    /// Let a device stay trusted for longer, or for a shorter time
+    Renew(change::RenewArgs),
 }
 
 /// Lists them, adds one, or changes one.
@@ -45,6 +47,10 @@ pub(crate) async fn run(args: &Args, target: &Target) -> Result<u8, Failure> {
         Some(DevicesVerb::Rename(wish)) => {
             target.refuse_but_for_owner("devices rename")?;
             change::rename(wish, args.json).await
+        }
+        Some(DevicesVerb::Renew(wish)) => {
+            target.refuse_but_for_owner("devices renew")?;
+            change::renew(wish, args.json).await
         }
     }
 }

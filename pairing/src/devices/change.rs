@@ -1,9 +1,11 @@
-//! Another name, or other rights.
+//! Another name, other rights, or another end.
 
 use alloc::sync::Arc;
+use core::time::Duration;
 
 use super::Devices;
-use crate::{ChangeError, Device, DeviceId, Label, Role, Standing};
+use crate::limits::BY_HAND;
+use crate::{ChangeError, Device, DeviceId, Label, Role, Standing, UnixMillis};
 
 /// What is to be another of a device; what is absent stays as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,6 +16,17 @@ pub struct DeviceChange {
     pub role: Option<Role>,
     /// Whether it may end devices that lack this.
     pub can_revoke: Option<bool>,
+    /// How long it lives from now on.
+    pub renewal: Option<Renewal>,
+}
+
+/// A device's life, counted anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Renewal {
+    /// From when on.
+    pub from: UnixMillis,
+    /// How long.
+    pub lives: Duration,
 }
 
 /// A device whose rights have just changed.
@@ -45,6 +58,12 @@ impl Devices {
         if device.public_key.is_some() && device.role == Role::Metrics {
             return Err(ChangeError::NoReader);
         }
+        if let Some(Renewal { from, lives }) = change.renewal {
+            if device.public_key.is_none() && lives > BY_HAND {
+                return Err(ChangeError::LivesTooLong);
+            }
+            device.expires_at = Some(from.plus(lives));
+        }
         Ok(device)
     }
 
@@ -71,9 +90,10 @@ fn rights(device: &Device) -> (Role, bool) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Changed, DeviceChange};
+    use super::{Changed, DeviceChange, Renewal};
+    use crate::limits::BY_HAND;
     use crate::testing::{at, device};
-    use crate::{ChangeError, Devices, Role, Write};
+    use crate::{AuthError, ChangeError, Devices, Role, Write};
     use core::time::Duration;
 
     fn devices() -> Devices {
@@ -115,6 +135,7 @@ mod tests {
             label: Some("tablet".parse().unwrap()),
             role: Some(Role::Viewer),
             can_revoke: Some(false),
+            ..DeviceChange::default()
         };
         let changed = devices.change(id, &change).unwrap();
         assert_eq!(changed.device.label.as_str(), "tablet");
@@ -150,5 +171,38 @@ mod tests {
             ..DeviceChange::default()
         };
         assert_eq!(change(2, &name), Ok(()));
+    }
+
+    fn renewal(lives: Duration) -> DeviceChange {
+        DeviceChange {
+            renewal: Some(Renewal { from: at(0), lives }),
+            ..DeviceChange::default()
+        }
+    }
+
+    #[test]
+    fn a_renewed_device_ends_when_that_says_sooner_or_later_than_before_and_loses_nothing_else() {
+        let mut devices = devices();
+        let id = device(1).id;
+        let before = devices.renew(id, at(0)).unwrap();
+        for seconds in [1_000_i64, 10] {
+            let changed = devices
+                .change(id, &renewal(Duration::from_secs(seconds.unsigned_abs())))
+                .unwrap();
+            assert_eq!(changed.device.expires_at, Some(at(seconds)));
+            assert!(changed.ended.is_none() && before.is_current());
+        }
+        assert!(devices.renew(id, at(9)).is_ok());
+        assert_eq!(devices.renew(id, at(10)).unwrap_err(), AuthError::Expired);
+    }
+
+    #[test]
+    fn one_without_a_key_is_renewed_for_no_longer_than_it_could_be_made_for() {
+        let mut devices = devices();
+        let mut renewed = |n, lives| devices.change(device(n).id, &renewal(lives)).map(|_| ());
+        let longer = BY_HAND + Duration::from_secs(1);
+        assert_eq!(renewed(2, BY_HAND), Ok(()));
+        assert_eq!(renewed(2, longer), Err(ChangeError::LivesTooLong));
+        assert_eq!(renewed(1, longer), Ok(()));
     }
 }

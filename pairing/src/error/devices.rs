@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::Fault;
-use crate::DeviceId;
+use crate::{DeviceId, LivesTooLong};
 
 /// Why a token opens nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -120,6 +120,9 @@ pub enum ChangeError {
     /// Metrics are read by devices that are added by hand.
     #[error("a paired device is a viewer or an operator")]
     NoReader,
+    /// A plain bearer may not live for so long.
+    #[error("{}", LivesTooLong)]
+    LivesTooLong,
 }
 
 impl ChangeError {
@@ -130,6 +133,7 @@ impl ChangeError {
             Self::UnknownDevice => "unknown_device",
             Self::WithoutKey => "device_without_key",
             Self::NoReader => "malformed_role",
+            Self::LivesTooLong => LivesTooLong.code(),
         }
     }
 
@@ -140,6 +144,7 @@ impl ChangeError {
             Self::UnknownDevice => Fault::Unknown,
             Self::WithoutKey => Fault::Permission,
             Self::NoReader => Fault::Malformed,
+            Self::LivesTooLong => LivesTooLong.fault(),
         }
     }
 }

@@ -61,11 +61,12 @@ pub(super) fn bury(transaction: &Transaction<'_>, tombstone: &Tombstone) -> Resu
 /// Only what may change: when it was last seen is written on its own.
 pub(super) fn change(transaction: &Transaction<'_>, device: &Device) -> Result<(), StoreError> {
     transaction.execute(
-        "UPDATE devices SET label = ?, role = ?, can_revoke = ? WHERE id = ?",
+        "UPDATE devices SET label = ?, role = ?, can_revoke = ?, expires_at = ? WHERE id = ?",
         params![
             device.label.as_str(),
             device.role.as_str(),
             device.can_revoke,
+            device.expires_at.map(|time| on_the_wall(time).0),
             device.id.to_string()
         ],
     )?;

@@ -1,6 +1,6 @@
 //! `PATCH /v1/devices/{id}` and `/v1/devices/self`; the notice of a new device.
 
-use harness::{Pairing, TestDaemon};
+use harness::{Pairing, TestDaemon, until};
 use pairing::Role;
 use protocol::{
     access::{DeviceChanges, DeviceRecord, NewLabel},
@@ -73,6 +73,7 @@ async fn a_change_stands_after_a_restart_and_in_the_list() {
         label: Some("tablet".to_owned()),
         role: Some(Role::Operator),
         can_revoke: Some(true),
+        ..DeviceChanges::default()
     };
     change(&daemon, device.id(), &changes).await;
     daemon.kill_and_restart().await;
@@ -156,4 +157,65 @@ async fn the_command_changes_roles_and_names() {
     let record = &daemon.owner().devices().await[0];
     assert_eq!(record.label, "couch tablet");
     assert!(record.can_revoke && record.role == Role::Operator);
+}
+
+#[tokio::test]
+async fn the_command_renews_a_device_until_another_time_which_holds_after_a_restart() {
+    let mut daemon = TestDaemon::start().await;
+    let mut device = daemon.device(Role::Viewer).await;
+    let id = device.id().to_string();
+    let refused = daemon.cli(&["devices", "renew", &id, "--json"]).await;
+    assert_eq!(
+        (refused.code, &refused.json()["code"]),
+        (1, &"no_expiry".into()),
+        "it would take something from a device that has no end"
+    );
+    let lives = async |arguments: &[&str], expected: i64| {
+        let done = daemon
+            .cli(&[&["devices", "renew", &id, "--json"], arguments].concat())
+            .await;
+        let record: DeviceRecord = serde_json::from_value(done.json()).unwrap();
+        let lives = record
+            .expires_at
+            .unwrap()
+            .duration_since(server::clock::timestamp(server::clock::now()));
+        assert!((expected - 60..=expected).contains(&lives.as_secs()), "{lives:?}");
+    };
+    lives(&["--for", "12h"], 12 * 3600).await;
+    lives(&[], 90 * 86_400).await;
+    lives(&["--for", "1h"], 3600).await;
+    let done = daemon.cli(&["devices", "renew", &id, "--for", "2h"]).await;
+    assert!(done.stdout.contains("trusted until"), "{}", done.stdout);
+    daemon.kill_and_restart().await;
+    device.follow(&daemon);
+    assert_eq!(device.get("/v1/whoami").await.verdict(), "200");
+    let kept = daemon.owner().devices().await[0].expires_at.unwrap();
+    assert!(kept > server::clock::timestamp(server::clock::now()));
+    let rows = daemon
+        .cli(&["audit", "--action", "device_renewed", "--json"])
+        .await;
+    assert_eq!(rows.json().as_array().unwrap().len(), 4, "{rows:?}");
+    let done = daemon.cli(&["devices", "renew", &id, "--for", "1s"]).await;
+    assert_eq!(done.code, 0, "{done:?}");
+    until("its end", || async {
+        daemon.owner().devices().await.is_empty().then_some(())
+    })
+    .await;
+    assert_eq!(device.get("/v1/whoami").await.verdict(), "401 expired");
+}
+
+#[tokio::test]
+async fn a_device_without_a_key_is_renewed_for_ninety_days_at_most() {
+    let daemon = TestDaemon::start().await;
+    let added = super::add(&daemon, Role::Viewer).await;
+    let path = format!("/v1/devices/{}", added.device_id);
+    for (expires_in, verdict) in [
+        (90 * 86_400, "200"),
+        (90 * 86_400 + 1, "400 lives_too_long"),
+        (0, "400 malformed_request"),
+    ] {
+        let changes = json!({ "expires_in": expires_in });
+        let answer = daemon.owner().request("PATCH", &path, Some(&changes)).await;
+        assert_eq!(answer.verdict(), verdict);
+    }
 }

@@ -1,9 +1,10 @@
-//! `transom devices role` and `rename`: other rights, which hold at once, and another name.
+//! `transom devices role`, `rename` and `renew`: other rights, which hold at once, another name, and another end.
 
+use jiff::Timestamp;
 use pairing::Role;
 use protocol::access::{DeviceChanges, DeviceRecord};
 
-use crate::{client::Client, escape::escape, exit, failure::Failure, names, output};
+use crate::{client::Client, duration, escape::escape, exit, failure::Failure, names, output};
 
 /// Arguments of `devices role`.
 #[derive(Debug, clap::Args)]
@@ -30,6 +31,19 @@ pub(crate) struct RenameArgs {
     device: String,
     /// What it is called from now on
     label: String,
+}
+
+/// Arguments of `devices renew`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The time counts from now on, whatever was left. A device that is not seen for the time of \
+pairing.idle_expiry ends all the same.")]
+pub(crate) struct RenewArgs {
+    /// Id or label of a device, or a beginning that only it has
+    device: String,
+    /// How long it stays trusted from now on, such as 12h; without it 90d, where it has an end
+    #[arg(long = "for", value_name = "SPAN", value_parser = duration::parse)]
+    lives: Option<u64>,
 }
 
 /// Changes what it may do.
@@ -82,9 +96,64 @@ pub(super) async fn rename(args: &RenameArgs, json: bool) -> Result<u8, Failure>
     Ok(exit::OK)
 }
 
+/// Changes until when it is trusted.
+pub(super) async fn renew(args: &RenewArgs, json: bool) -> Result<u8, Failure> {
+    let client = Client::of_environment()?;
+    let device = find(&client, &args.device).await?;
+    let lives = match (args.lives, device.expires_at) {
+        (Some(lives), _) => lives,
+        (None, Some(_)) => RENEWAL,
+        (None, None) => return Err(endless(&device)),
+    };
+    let changes = DeviceChanges {
+        expires_in: Some(lives),
+        ..DeviceChanges::default()
+    };
+    let device = apply(&client, &device, &changes).await?;
+    if json {
+        output::json(&device)?;
+    } else {
+        let end = device.expires_at.map_or_else(
+            || "further notice".to_owned(),
+            |end| format!("{end} (in {})", duration::until(end, Timestamp::now())),
+        );
+        output::sentence(&format!(
+            "\"{}\" ({}) is trusted until {end}",
+            escape(&device.label),
+            device.id
+        ))?;
+    }
+    Ok(exit::OK)
+}
+
+/// A span that nobody asked for would take something from it.
+fn endless(device: &DeviceRecord) -> Failure {
+    Failure::failed(
+        "no_expiry",
+        format!("\"{}\" is trusted without an end", escape(&device.label)),
+        "there is nothing to renew; `--for 90d` would give it an end",
+    )
+}
+
 async fn change(word: &str, changes: &DeviceChanges) -> Result<DeviceRecord, Failure> {
     let client = Client::of_environment()?;
+    let device = find(&client, word).await?;
+    apply(&client, &device, changes).await
+}
+
+/// The device that the word means.
+pub(super) async fn find(client: &Client, word: &str) -> Result<DeviceRecord, Failure> {
     let devices: Vec<DeviceRecord> = client.get("/devices").await?;
-    let device = names::device(&devices, word)?;
+    names::device(&devices, word).cloned()
+}
+
+async fn apply(
+    client: &Client,
+    device: &DeviceRecord,
+    changes: &DeviceChanges,
+) -> Result<DeviceRecord, Failure> {
     client.patch(&format!("/devices/{}", device.id), changes).await
 }
+
+/// Seconds of a renewal where nothing is said: 90 days.
+const RENEWAL: u64 = 90 * 86_400;

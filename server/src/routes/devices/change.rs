@@ -1,10 +1,10 @@
-//! `PATCH /v1/devices/{id}` and `/v1/devices/self`: another name, or other rights, which hold at once.
+//! `PATCH /v1/devices/{id}` and `/v1/devices/self`: another name or end, or other rights, which hold at once.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use axum::Json;
 use pairing::{
-    ChangeError, Changed, Device, DeviceChange, DeviceId, Principal,
+    ChangeError, Changed, Device, DeviceChange, DeviceId, Principal, Renewal, UnixMillis,
     marker::{DeviceManage, OwnRecord},
 };
 use protocol::access::{DeviceChanges, DeviceRecord, NewLabel};
@@ -30,10 +30,18 @@ pub(crate) async fn change(
     Path(id): Path<DeviceId>,
     extract::Json(body): extract::Json<DeviceChanges>,
 ) -> Result<Json<DeviceRecord>, Failure> {
+    if body.expires_in == Some(0) {
+        return Err(Failure::malformed("a device lives for at least a second"));
+    }
+    let renewal = body.expires_in.map(|seconds| Renewal {
+        from: clock::latest(),
+        lives: Duration::from_secs(seconds),
+    });
     let change = DeviceChange {
         label: body.label.as_deref().map(label).transpose()?,
         role: body.role,
         can_revoke: body.can_revoke,
+        renewal,
     };
     whole(access, permit.principal().clone(), peer, id, change).await
 }
@@ -89,6 +97,10 @@ async fn apply(
         Failure::StoreFailed
     })?;
     let changed = access.devices().change(id, change)?;
+    if change.renewal.is_some() {
+        // It may be the next to expire.
+        access.devices_changed.notify_one();
+    }
     if let Some(ended) = &changed.ended {
         access.connections().say_changed(id);
         until_quiet(ended).await;
@@ -105,10 +117,12 @@ fn would_be(access: &Access, id: DeviceId, change: &DeviceChange) -> Result<(Dev
 
 fn action_of(before: &Device, after: &Device) -> &'static str {
     let rights = |device: &Device| (device.role, device.can_revoke);
-    if rights(before) == rights(after) {
-        action::DEVICE_RENAMED
-    } else {
+    if rights(before) != rights(after) {
         action::ROLE_CHANGED
+    } else if before.expires_at != after.expires_at {
+        action::DEVICE_RENEWED
+    } else {
+        action::DEVICE_RENAMED
     }
 }
 
@@ -123,8 +137,16 @@ fn difference(before: &Device, after: &Device) -> String {
     if before.label != after.label {
         said.push(format!("called {} instead of {}", after.label, before.label));
     }
+    if before.expires_at != after.expires_at {
+        let [after, before] = [after.expires_at, before.expires_at].map(end);
+        said.push(format!("ends {after} instead of {before}"));
+    }
     if said.is_empty() {
         said.push("nothing".to_owned());
     }
     said.join(", ")
+}
+
+fn end(at: Option<UnixMillis>) -> String {
+    at.map_or_else(|| "never".to_owned(), |at| format!("at {}", clock::shown(at)))
 }
