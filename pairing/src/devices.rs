@@ -2,6 +2,7 @@
 
 mod change;
 mod holder;
+mod rebind;
 
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
@@ -12,6 +13,7 @@ use core::time::Duration;
 pub use self::change::{Changed, DeviceChange, Renewal};
 use self::holder::admits;
 pub use self::holder::{ProofCheck, ShownProof, TokenHolder};
+pub use self::rebind::Binding;
 use crate::standing::Standing;
 use crate::{
     AuthError, Authenticated, Device, DeviceId, DeviceToken, EndCause, Label, PrefixError, Principal,
@@ -44,6 +46,8 @@ pub struct Revoked {
 struct Entry {
     device: Device,
     standing: Arc<Standing>,
+    /// Until when it may bind itself to another node.
+    rebinds_until: Option<UnixMillis>,
 }
 
 impl Devices {
@@ -86,6 +90,7 @@ impl Devices {
             Entry {
                 device,
                 standing: Standing::new(),
+                rebinds_until: None,
             },
         );
         true
@@ -107,7 +112,11 @@ impl Devices {
                 return Err(AuthError::Unknown);
             }
             let authenticated = self.alive(entry, now)?;
-            return Ok(TokenHolder::of_device(&entry.device, authenticated));
+            return Ok(TokenHolder::of_device(
+                &entry.device,
+                entry.rebinds(now),
+                authenticated,
+            ));
         }
         // Compared even where there is nothing to compare with, so that both answers take one comparison.
         let nothing = TokenHash::from_bytes([0; 32]);
@@ -189,13 +198,15 @@ impl Devices {
         }
     }
 
-    /// Ends everything that was authenticated, of every device; their trust stays. Once all of what is returned is quiet, no
+    /// Ends everything that was authenticated, of every device, and takes back what lets one bind itself anew; their trust
+    /// stays. Once all of what is returned is quiet, no
     /// write of a device is under way.
     pub fn end_authentications(&mut self) -> Vec<Arc<Standing>> {
         self.live
-            .values()
+            .values_mut()
             .map(|entry| {
                 entry.standing.end();
+                entry.rebinds_until = None;
                 Arc::clone(&entry.standing)
             })
             .collect()
@@ -321,7 +332,7 @@ impl Devices {
     }
 
     fn end(&mut self, id: DeviceId, cause: EndCause, now: UnixMillis) -> Option<Revoked> {
-        let Entry { device, standing } = self.live.remove(&id)?;
+        let Entry { device, standing, .. } = self.live.remove(&id)?;
         standing.end();
         let tombstone = Tombstone {
             id,

@@ -53,7 +53,9 @@ pub use authority::{
 pub use challenge::{Challenge, Generation, OpenChallenge};
 pub use code::{CodeInput, MalformedCode, PairingCode};
 pub use device::{ByHand, Device, EndCause, LivesTooLong, Tombstone};
-pub use devices::{Changed, DeviceChange, Devices, ProofCheck, Renewal, Revoked, ShownProof, TokenHolder};
+pub use devices::{
+    Binding, Changed, DeviceChange, Devices, ProofCheck, Renewal, Revoked, ShownProof, TokenHolder,
+};
 pub use error::{
     ApproveError, AuthError, ChallengeError, ChangeError, CommitError, EndGuestError, ExchangeError, Fault,
     FindError, InviteError, JoinError, OfferError, PollError, PrefixError, ProofError, RejectError,

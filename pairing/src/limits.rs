@@ -72,6 +72,9 @@ pub(crate) const ACCESS_PER_DEVICE: usize = 256;
 /// Most used challenges of one device that are remembered: about 200 KiB. Beyond, that device alone waits.
 pub(crate) const SPENT_PER_DEVICE: usize = 4_096;
 
+/// How long the owner's word lets a device bind itself to another node: as long as somebody takes to open it there.
+pub(crate) const REBIND: Duration = Duration::from_secs(600);
+
 /// Most invitations and guests at a time. Only the owner makes them; this bounds a loop in a script.
 pub(crate) const MAX_GUESTS: usize = 256;
 

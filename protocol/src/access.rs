@@ -226,6 +226,10 @@ pub struct DeviceRecord {
     pub approved_from: String,
     /// The stable id of its tailnet node, if it is bound to one.
     pub tailnet_node: Option<String>,
+    /// Until when it may bind itself to another node, if the owner lets it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "ts", ts(optional, type = "string"))]
+    pub rebinds_until: Option<Timestamp>,
     /// When its trust ends by itself, if it does.
     #[cfg_attr(feature = "ts", ts(type = "string | null"))]
     pub expires_at: Option<Timestamp>,
@@ -254,6 +258,14 @@ pub struct DeviceChanges {
     /// Seconds for which it stays trusted from now on; of a device without a key at most 90 days.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_in: Option<u64>,
+}
+
+/// `POST /v1/devices/{id}/rebind`: for some minutes the device may bind itself to the node from which it comes next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Rebind {
+    /// It is bound to no node at once instead: it may come from anywhere.
+    pub unbind: bool,
 }
 
 /// `PATCH /v1/devices/self`.

@@ -204,6 +204,10 @@ pub mod action {
     pub const DEVICE_RENAMED: &str = "device_renamed";
     /// A device lives until another time.
     pub const DEVICE_RENEWED: &str = "device_renewed";
+    /// The owner let a device bind itself to another node, for a few minutes.
+    pub const DEVICE_MAY_REBIND: &str = "device_may_rebind";
+    /// A device is bound to another node, by itself as the owner let it, or to none, by the owner.
+    pub const DEVICE_REBOUND: &str = "device_rebound";
     /// A device was revoked.
     pub const DEVICE_REVOKED: &str = "device_revoked";
     /// A device revoked itself.

@@ -42,6 +42,12 @@ pub fn routes() -> Routes<Arc<Access>> {
             devices::change::rename_self,
         )
         .route::<DeviceManage, _, _>(Method::PATCH, "/v1/devices/{id}", None, devices::change::change)
+        .route::<DeviceManage, _, _>(
+            Method::POST,
+            "/v1/devices/{id}/rebind",
+            None,
+            devices::rebind::rebind,
+        )
         .route::<DeviceRevoke, _, _>(Method::DELETE, "/v1/devices/{id}", None, devices::revoke::revoke)
         .route::<DeviceManage, _, _>(
             Method::DELETE,

@@ -2,6 +2,7 @@
 
 mod add;
 mod change;
+mod rebind;
 
 use jiff::Timestamp;
 use protocol::access::{DeviceRecord, DeviceSummary};
@@ -30,6 +31,8 @@ enum DevicesVerb {
     Rename(change::RenameArgs),
     /// Let a device stay trusted for longer, or for a shorter time
     Renew(change::RenewArgs),
+    /// Let a device that has moved come from another node of the tailnet
+    Rebind(rebind::Args),
 }
 
 /// Lists them, adds one, or changes one.
@@ -51,6 +54,10 @@ pub(crate) async fn run(args: &Args, target: &Target) -> Result<u8, Failure> {
         Some(DevicesVerb::Renew(wish)) => {
             target.refuse_but_for_owner("devices renew")?;
             change::renew(wish, args.json).await
+        }
+        Some(DevicesVerb::Rebind(wish)) => {
+            target.refuse_but_for_owner("devices rebind")?;
+            rebind::run(wish, args.json).await
         }
     }
 }
@@ -113,10 +120,18 @@ fn table(devices: &[DeviceRecord], now: Timestamp) -> Table {
                 |end| format!("in {}", duration::until(end, now)),
             ),
             device.last_address.as_deref().unwrap_or("-"),
-            device.tailnet_node.as_deref().unwrap_or("none"),
+            &node(device),
         ]);
     }
     table
+}
+
+fn node(device: &DeviceRecord) -> String {
+    let bound = device.tailnet_node.as_deref().unwrap_or("none");
+    match device.rebinds_until {
+        Some(_) => format!("{bound}, may rebind"),
+        None => bound.to_owned(),
+    }
 }
 
 #[cfg(test)]

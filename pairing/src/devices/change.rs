@@ -1,9 +1,9 @@
-//! Another name, other rights, or another end.
+//! Another name, other rights, another end, or another node.
 
 use alloc::sync::Arc;
 use core::time::Duration;
 
-use super::Devices;
+use super::{Binding, Devices};
 use crate::limits::BY_HAND;
 use crate::{ChangeError, Device, DeviceId, Label, Role, Standing, UnixMillis};
 
@@ -18,6 +18,8 @@ pub struct DeviceChange {
     pub can_revoke: Option<bool>,
     /// How long it lives from now on.
     pub renewal: Option<Renewal>,
+    /// To what it is bound.
+    pub binding: Option<Binding>,
 }
 
 /// A device's life, counted anew.
@@ -29,14 +31,16 @@ pub struct Renewal {
     pub lives: Duration,
 }
 
-/// A device whose rights have just changed.
+/// A device that has just changed.
 #[derive(Clone, Debug)]
 pub struct Changed {
     /// Its record now.
     pub device: Device,
-    /// Its liveness, if its rights changed: what was authenticated before has ended, and once this is quiet no write by the
-    /// former rights is under way.
+    /// Its liveness, if its rights changed or it moved: what was authenticated before has ended, and once this is quiet no write
+    /// by the former rights is under way.
     pub ended: Option<Arc<Standing>>,
+    /// Whether it is bound to another node than before, or to one at all: what it has open elsewhere is to be closed.
+    pub has_moved: bool,
 }
 
 impl Devices {
@@ -45,7 +49,8 @@ impl Devices {
     /// # Errors
     /// See [`ChangeError`].
     pub fn would_be(&self, id: DeviceId, change: &DeviceChange) -> Result<Device, ChangeError> {
-        let now = self.get(id).ok_or(ChangeError::UnknownDevice)?;
+        let entry = self.live.get(&id).ok_or(ChangeError::UnknownDevice)?;
+        let now = &entry.device;
         let mut device = now.clone();
         if let Some(label) = &change.label {
             device.label = label.clone();
@@ -64,24 +69,41 @@ impl Devices {
             }
             device.expires_at = Some(from.plus(lives));
         }
+        if let Some(binding) = &change.binding {
+            device.tailnet = entry.bound_by(binding)?;
+        }
         Ok(device)
     }
 
-    /// Changes a device. What was authenticated before ends where the rights are others, as it might do more than these allow.
+    /// Changes a device. What was authenticated before ends where the rights are others, as it might do more than these allow,
+    /// and where the node is another.
     ///
     /// # Errors
     /// See [`ChangeError`].
     pub fn change(&mut self, id: DeviceId, change: &DeviceChange) -> Result<Changed, ChangeError> {
         let device = self.would_be(id, change)?;
         let entry = self.live.get_mut(&id).ok_or(ChangeError::UnknownDevice)?;
-        let is_other = rights(&device) != rights(&entry.device);
+        let has_moved = has_moved(&entry.device, &device);
+        let is_other = has_moved || rights(&device) != rights(&entry.device);
         entry.device = device.clone();
+        if change.binding.is_some() {
+            entry.rebinds_until = None;
+        }
         let ended = is_other.then(|| Arc::clone(&entry.standing));
         if let Some(standing) = &ended {
             standing.end();
         }
-        Ok(Changed { device, ended })
+        Ok(Changed {
+            device,
+            ended,
+            has_moved,
+        })
     }
+}
+
+fn has_moved(before: &Device, after: &Device) -> bool {
+    let was_there = |node| before.tailnet.as_ref().is_some_and(|bound| bound.is_same(node));
+    after.tailnet.as_ref().is_some_and(|node| !was_there(node))
 }
 
 fn rights(device: &Device) -> (Role, bool) {
@@ -117,7 +139,7 @@ mod tests {
         let writer = devices.renew(id, at(0)).unwrap();
         let permit = writer.permit::<Write>(None).unwrap();
         let hold = permit.hold().unwrap();
-        let Changed { device, ended } = devices.change(id, &role(Role::Viewer)).unwrap();
+        let Changed { device, ended, .. } = devices.change(id, &role(Role::Viewer)).unwrap();
         assert_eq!(device.role, Role::Viewer);
         let ended = ended.unwrap();
         assert!(!ended.is_quiet() && permit.hold().is_none());

@@ -14,6 +14,7 @@ pub struct TokenHolder {
     public_key: Option<PublicKey>,
     tailnet: Option<TailnetIdentity>,
     any_path: bool,
+    rebinds: bool,
     pub(super) authenticated: Authenticated,
 }
 
@@ -36,12 +37,14 @@ pub struct ProofCheck<'a> {
 }
 
 impl TokenHolder {
-    pub(super) fn of_device(device: &Device, authenticated: Authenticated) -> Self {
+    /// `rebinds` says whether it may bind itself to another node.
+    pub(super) fn of_device(device: &Device, rebinds: bool, authenticated: Authenticated) -> Self {
         Self {
             id: device.id.into(),
             public_key: device.public_key,
             tailnet: device.tailnet.clone(),
             any_path: device.any_path,
+            rebinds,
             authenticated,
         }
     }
@@ -53,6 +56,7 @@ impl TokenHolder {
             public_key: Some(public_key),
             tailnet: None,
             any_path: false,
+            rebinds: false,
             authenticated,
         }
     }
@@ -76,6 +80,15 @@ impl TokenHolder {
         Ok(self.authenticated)
     }
 
+    /// The node to which a proof from there would bind the device: none unless the owner lets it bind itself anew, and none of
+    /// the one that it is bound to.
+    #[must_use]
+    pub fn rebinds_to<'a>(&self, from: Option<&'a TailnetIdentity>) -> Option<&'a TailnetIdentity> {
+        let is_there =
+            |from: &TailnetIdentity| self.tailnet.as_ref().is_some_and(|bound| bound.is_same(from));
+        from.filter(|from| self.rebinds && !is_there(from))
+    }
+
     /// Checks a proof of possession. What comes of it is good for one access token.
     ///
     /// # Errors
@@ -87,8 +100,25 @@ impl TokenHolder {
         check: ProofCheck<'_>,
         place: &Place<'_>,
     ) -> Result<Proof, ProofError> {
+        if self.public_key.is_some() {
+            self.admits(place.tailnet)?;
+        }
+        self.prove_elsewhere(challenge, shown, check, place)
+    }
+
+    /// The same wherever it comes from. Of a device that may bind itself to another node: until it has, what comes of the proof
+    /// opens nothing there.
+    ///
+    /// # Errors
+    /// See [`ProofError`].
+    pub fn prove_elsewhere(
+        self,
+        challenge: OpenChallenge,
+        shown: ShownProof<'_>,
+        check: ProofCheck<'_>,
+        place: &Place<'_>,
+    ) -> Result<Proof, ProofError> {
         let public_key = self.public_key.ok_or(ProofError::NoKey)?;
-        self.admits(place.tailnet)?;
         if !(check.accepts)(shown.audience) {
             return Err(ProofError::WrongAudience);
         }

@@ -123,6 +123,12 @@ pub enum ChangeError {
     /// A plain bearer may not live for so long.
     #[error("{}", LivesTooLong)]
     LivesTooLong,
+    /// It could not prove that it is the device that is bound.
+    #[error("a device without a key is bound to no node")]
+    NothingToBind,
+    /// The owner did not let it bind itself anew, or not any more.
+    #[error("this device may not bind itself to another node now")]
+    MayNotRebind,
 }
 
 impl ChangeError {
@@ -134,6 +140,8 @@ impl ChangeError {
             Self::WithoutKey => "device_without_key",
             Self::NoReader => "malformed_role",
             Self::LivesTooLong => LivesTooLong.code(),
+            Self::NothingToBind => "device_without_key",
+            Self::MayNotRebind => "wrong_node",
         }
     }
 
@@ -142,7 +150,7 @@ impl ChangeError {
     pub const fn fault(&self) -> Fault {
         match self {
             Self::UnknownDevice => Fault::Unknown,
-            Self::WithoutKey => Fault::Permission,
+            Self::WithoutKey | Self::NothingToBind | Self::MayNotRebind => Fault::Permission,
             Self::NoReader => Fault::Malformed,
             Self::LivesTooLong => LivesTooLong.fault(),
         }

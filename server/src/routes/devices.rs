@@ -1,9 +1,10 @@
-//! Devices: add, list, own record, revoke, sign out.
+//! Devices: add, list, own record, change, rebind, revoke, sign out.
 
 pub(crate) mod add;
 pub(crate) mod change;
 pub(crate) mod disconnect;
 pub(crate) mod list;
+pub(crate) mod rebind;
 pub(crate) mod revoke;
 pub(crate) mod show_self;
 pub(crate) mod sign_out;
@@ -12,14 +13,23 @@ use axum::{
     Json,
     response::{IntoResponse, Response},
 };
-use pairing::Device;
+use pairing::{Device, Devices};
 use protocol::access::DeviceRecord;
 
-use crate::{access::Access, clock::shown, edge::LastAnswer, revocation::Outcome};
+use crate::{
+    access::Access,
+    clock::{self, shown},
+    edge::LastAnswer,
+    revocation::Outcome,
+};
 
 /// The full record of a device, with what it has open now.
-fn record(access: &Access, device: &Device) -> DeviceRecord {
-    device_record(device, access.connections().count_of(device.id) as u64)
+fn record(access: &Access, devices: &Devices, device: &Device) -> DeviceRecord {
+    let connections = access.connections().count_of(device.id) as u64;
+    DeviceRecord {
+        rebinds_until: devices.rebinds_until(device.id, clock::latest()).map(shown),
+        ..device_record(device, connections)
+    }
 }
 
 /// The full record of a device that has so many connections.
@@ -34,6 +44,7 @@ pub fn device_record(device: &Device, connections: u64) -> DeviceRecord {
         created_at: shown(device.created),
         approved_from: device.approved_from.clone(),
         tailnet_node: device.tailnet.as_ref().map(|tailnet| tailnet.node_id.clone()),
+        rebinds_until: None,
         expires_at: device.expires_at.map(shown),
         last_seen_at: device.last_seen.map(shown),
         last_address: device.last_address.clone(),

@@ -60,15 +60,22 @@ pub(super) fn bury(transaction: &Transaction<'_>, tombstone: &Tombstone) -> Resu
 
 /// Only what may change: when it was last seen is written on its own.
 pub(super) fn change(transaction: &Transaction<'_>, device: &Device) -> Result<(), StoreError> {
+    let tailnet = device.tailnet.as_ref();
     transaction.execute(
-        "UPDATE devices SET label = ?, role = ?, can_revoke = ?, expires_at = ? WHERE id = ?",
-        params![
-            device.label.as_str(),
-            device.role.as_str(),
-            device.can_revoke,
-            device.expires_at.map(|time| on_the_wall(time).0),
-            device.id.to_string()
-        ],
+        "UPDATE devices SET label = :label, role = :role, can_revoke = :can_revoke, expires_at = :expires_at,
+            tailnet_user_id = :tailnet_user_id, tailnet_user = :tailnet_user, tailnet_node_id = :tailnet_node_id,
+            tailnet_node = :tailnet_node WHERE id = :id",
+        named_params! {
+            ":id": device.id.to_string(),
+            ":label": device.label.as_str(),
+            ":role": device.role.as_str(),
+            ":can_revoke": device.can_revoke,
+            ":expires_at": device.expires_at.map(|time| on_the_wall(time).0),
+            ":tailnet_user_id": tailnet.map(|identity| &identity.user_id),
+            ":tailnet_user": tailnet.map(|identity| &identity.user),
+            ":tailnet_node_id": tailnet.map(|identity| &identity.node_id),
+            ":tailnet_node": tailnet.map(|identity| &identity.node),
+        },
     )?;
     Ok(())
 }

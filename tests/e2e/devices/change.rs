@@ -219,3 +219,39 @@ async fn a_device_without_a_key_is_renewed_for_ninety_days_at_most() {
         assert_eq!(answer.verdict(), verdict);
     }
 }
+
+#[tokio::test]
+async fn the_command_lets_a_device_move_to_another_node_or_binds_it_to_none() {
+    let mut daemon = TestDaemon::start().await;
+    let mut device = daemon.device(Role::Viewer).await;
+    super::bind_to_a_node(&mut daemon, device.id()).await;
+    device.follow(&daemon);
+    let id = device.id().to_string();
+    assert_eq!(device.get("/v1/whoami").await.verdict(), "403 unknown_node");
+    let done = daemon.cli(&["devices", "rebind", &id]).await;
+    assert!(
+        done.code == 0 && done.stdout.contains("until then to n1"),
+        "{done:?}"
+    );
+    let listed = daemon.cli(&["devices"]).await;
+    assert!(listed.stdout.contains("n1, may rebind"), "{listed:?}");
+    assert_eq!(
+        device.get("/v1/whoami").await.verdict(),
+        "403 unknown_node",
+        "a way in that knows no nodes is none to bind it to"
+    );
+    let done = daemon
+        .cli(&["devices", "rebind", &id, "--unbind", "--json"])
+        .await;
+    assert_eq!(done.json()["tailnet_node"], serde_json::Value::Null, "{done:?}");
+    daemon.kill_and_restart().await;
+    device.follow(&daemon);
+    assert_eq!(device.get("/v1/whoami").await.verdict(), "200");
+    let rows = daemon
+        .cli(&["audit", "--action", "device_rebound", "--json"])
+        .await;
+    assert_eq!(
+        rows.json()[0]["detail"],
+        "bound to no node instead of phone (n1) of alice"
+    );
+}

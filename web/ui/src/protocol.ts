@@ -188,6 +188,10 @@ approved_from: string,
  */
 tailnet_node: string | null, 
 /**
+ * Until when it may bind itself to another node, if the owner lets it.
+ */
+rebinds_until?: string, 
+/**
  * When its trust ends by itself, if it does.
  */
 expires_at: string | null, 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use axum::Json;
 use http::HeaderMap;
 use pairing::{
-    Audience, ChallengeError, Fault, Granted, KeyHolder, ProofCheck, ProofError, ShownProof, TokenHolder,
-    UnixMillis,
+    Audience, ChallengeError, DeviceId, Fault, Granted, KeyHolder, OpenChallenge, Place, Proof, ProofCheck,
+    ProofError, ShownProof, TokenHolder, UnixMillis,
 };
 use protocol::{
     WireSecret,
@@ -25,6 +25,7 @@ use crate::{
     peer::RemotePeer,
     random,
     router::{App, On},
+    routes::devices,
     verify::P256,
 };
 
@@ -45,7 +46,18 @@ pub(in crate::routes) async fn prove(
             Failure::pairing("malformed_audience", Fault::Malformed, refused.to_string())
         })?;
     let id = holder.id();
-    match check(&access, &connection, peer, holder, (&body, &audience)) {
+    let shown = (&body, &audience);
+    let holder = match holder.rebinds_to(peer.tailnet.as_deref()).cloned() {
+        None => Ok(holder),
+        Some(node) => match prove_elsewhere(&access, &connection, peer, holder, shown) {
+            Ok(device) => {
+                devices::rebind::bind(&access, connection.peer(), device, node).await?;
+                Ok(token_holder(&access, token, clock::latest())?)
+            }
+            Err(refused) => Err(refused),
+        },
+    };
+    match holder.and_then(|holder| check(&access, &connection, peer, holder, shown)) {
         Ok(granted) => {
             seen(&access, id, peer, now);
             Ok(Json(answer(&granted, id)))
@@ -57,6 +69,13 @@ pub(in crate::routes) async fn prove(
         Err(Refused::Connection(failure)) => Err(failure),
     }
 }
+
+/// What somebody proves, and to whom.
+type Shown<'a> = (&'a ProofOfKey, &'a Audience);
+
+/// By which rule a proof is taken.
+type Prove =
+    fn(TokenHolder, OpenChallenge, ShownProof<'_>, ProofCheck<'_>, &Place<'_>) -> Result<Proof, ProofError>;
 
 /// Why there is no access token.
 enum Refused {
@@ -71,14 +90,54 @@ impl<E: Into<ProofError>> From<E> for Refused {
     }
 }
 
-/// The signature is checked under no lock: it takes longer than all the rest together.
 fn check(
     access: &Access,
     connection: &Connection,
     peer: &RemotePeer,
     holder: TokenHolder,
-    (body, audience): (&ProofOfKey, &Audience),
+    shown: Shown<'_>,
 ) -> Result<Granted, Refused> {
+    let proof = proof(
+        access,
+        connection,
+        peer,
+        (holder, TokenHolder::prove as Prove),
+        shown,
+    )?;
+    // All under one lock: a proof that was used takes no connection, and one that gets no connection is not used.
+    let mut proofs = access.proofs();
+    // Read under it, so that no proof is judged by a moment before those that came before it.
+    let claimed = proofs.claim(proof, clock::latest())?;
+    // Who proves a key is as much authenticated as who shows an access token.
+    let bound = access.connections.bind(connection, claimed.authenticated());
+    bound.map_err(|refused| Refused::Connection(refused.into()))?;
+    Ok(claimed.grant(&mut random::rng()))
+}
+
+/// Which device has proven its key on a node to which it is not bound. The proof stays unused.
+fn prove_elsewhere(
+    access: &Access,
+    connection: &Connection,
+    peer: &RemotePeer,
+    holder: TokenHolder,
+    shown: Shown<'_>,
+) -> Result<DeviceId, Refused> {
+    let device = holder.id().device_id().ok_or(ProofError::NoKey)?;
+    let way = (holder, TokenHolder::prove_elsewhere as Prove);
+    let proof = proof(access, connection, peer, way, shown)?;
+    // One that was used before proves nothing.
+    access.proofs().claim(proof, clock::latest())?;
+    Ok(device)
+}
+
+/// The signature is checked under no lock: it takes longer than all the rest together.
+fn proof(
+    access: &Access,
+    connection: &Connection,
+    peer: &RemotePeer,
+    (holder, prove): (TokenHolder, Prove),
+    (body, audience): Shown<'_>,
+) -> Result<Proof, Refused> {
     let place = peer.place();
     let opened = access
         .proofs()
@@ -93,15 +152,7 @@ fn check(
         verifier: &P256,
         accepts: &accepts,
     };
-    let proof = holder.prove(challenge, shown, check, &place)?;
-    // All under one lock: a proof that was used takes no connection, and one that gets no connection is not used.
-    let mut proofs = access.proofs();
-    // Read under it, so that no proof is judged by a moment before those that came before it.
-    let claimed = proofs.claim(proof, clock::latest())?;
-    // Who proves a key is as much authenticated as who shows an access token.
-    let bound = access.connections.bind(connection, claimed.authenticated());
-    bound.map_err(|refused| Refused::Connection(refused.into()))?;
-    Ok(claimed.grant(&mut random::rng()))
+    Ok(prove(holder, challenge, shown, check, &place)?)
 }
 
 fn answer(granted: &Granted, holder: KeyHolder) -> Proven {

@@ -1,3 +1,5 @@
+mod rebind;
+
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use axum::Json;
 use pairing::{
-    ChangeError, Changed, Device, DeviceChange, DeviceId, Principal, Renewal, UnixMillis,
+    ChangeError, Changed, Device, DeviceChange, DeviceId, Renewal, TailnetIdentity, UnixMillis,
     marker::{DeviceManage, OwnRecord},
 };
 use protocol::access::{DeviceChanges, DeviceRecord, NewLabel};
@@ -42,8 +42,9 @@ pub(crate) async fn change(
         role: body.role,
         can_revoke: body.can_revoke,
         renewal,
+        binding: None,
     };
-    whole(access, permit.principal().clone(), peer, id, change).await
+    whole(access, name_of(permit.principal()), peer, id, change).await
 }
 
 pub(crate) async fn rename_self(
@@ -52,7 +53,7 @@ pub(crate) async fn rename_self(
     peer: Peer,
     extract::Json(body): extract::Json<NewLabel>,
 ) -> Result<Json<DeviceRecord>, Failure> {
-    let principal = permit.principal().clone();
+    let principal = permit.principal();
     let id = principal
         .device_id()
         .ok_or(Failure::NotFound("there is no record of you"))?;
@@ -60,20 +61,20 @@ pub(crate) async fn rename_self(
         label: Some(label(&body.label)?),
         ..DeviceChange::default()
     };
-    whole(access, principal, peer, id, change).await
+    whole(access, name_of(principal), peer, id, change).await
 }
 
 /// In a task of its own: a caller that hangs up must not leave a record that memory contradicts.
-async fn whole(
+pub(super) async fn whole(
     access: Arc<Access>,
-    by: Principal,
+    by: String,
     peer: Peer,
     id: DeviceId,
     change: DeviceChange,
 ) -> Result<Json<DeviceRecord>, Failure> {
     let changing = tokio::spawn(async move {
-        let changed = apply(&access, &by, &peer, id, &change).await?;
-        Ok(Json(record(&access, &changed.device)))
+        let changed = apply(&access, by, &peer, id, &change).await?;
+        Ok(Json(record(&access, &access.devices(), &changed.device)))
     });
     let changed = changing.await;
     changed.unwrap_or_else(|crash| Err(Failure::internal(&crash)))
@@ -82,7 +83,7 @@ async fn whole(
 /// On the disk first, with its row; without it nothing changes. When it returns, nothing is written by the former rights any more.
 async fn apply(
     access: &Access,
-    by: &Principal,
+    by: String,
     peer: &Peer,
     id: DeviceId,
     change: &DeviceChange,
@@ -90,7 +91,7 @@ async fn apply(
     // One at a time, so that memory and store end with the same.
     let _turn = access.commits.lock().await;
     let (before, device) = would_be(access, id, change)?;
-    let row = AuditRow::new(clock::now(), name_of(by), peer, action_of(&before, &device), id)
+    let row = AuditRow::new(clock::now(), by, peer, action_of(&before, &device), id)
         .detail(difference(&before, &device));
     access.store.change_device(device, row).await.map_err(|error| {
         tracing::error!(device = %id, %error, "a device's change could not be stored");
@@ -102,9 +103,12 @@ async fn apply(
         access.devices_changed.notify_one();
     }
     if let Some(ended) = &changed.ended {
-        access.connections().say_changed(id);
+        match changed.has_moved {
+            true => drop(access.connections().disconnect(id)),
+            false => access.connections().say_changed(id),
+        }
         until_quiet(ended).await;
-        tracing::info!(device = %id, role = %changed.device.role, "changed what a device may do");
+        tracing::info!(device = %id, role = %changed.device.role, moved = changed.has_moved, "changed what a device may do");
     }
     Ok(changed)
 }
@@ -121,6 +125,8 @@ fn action_of(before: &Device, after: &Device) -> &'static str {
         action::ROLE_CHANGED
     } else if before.expires_at != after.expires_at {
         action::DEVICE_RENEWED
+    } else if before.tailnet != after.tailnet {
+        action::DEVICE_REBOUND
     } else {
         action::DEVICE_RENAMED
     }
@@ -141,10 +147,21 @@ fn difference(before: &Device, after: &Device) -> String {
         let [after, before] = [after.expires_at, before.expires_at].map(end);
         said.push(format!("ends {after} instead of {before}"));
     }
+    if before.tailnet != after.tailnet {
+        let [after, before] = [after, before].map(|device| node(device.tailnet.as_ref()));
+        said.push(format!("bound to {after} instead of {before}"));
+    }
     if said.is_empty() {
         said.push("nothing".to_owned());
     }
     said.join(", ")
+}
+
+fn node(bound: Option<&TailnetIdentity>) -> String {
+    bound.map_or_else(
+        || "no node".to_owned(),
+        |bound| format!("{} ({}) of {}", bound.node, bound.node_id, bound.user),
+    )
 }
 
 fn end(at: Option<UnixMillis>) -> String {

@@ -19,7 +19,10 @@ use crate::{
 pub(crate) async fn list(App(access): App<Arc<Access>>, permit: Permitted<DeviceList>) -> Response {
     let devices = access.devices();
     if permit.0.authenticated().check(Scope::DeviceManage).is_ok() {
-        let records: Vec<DeviceRecord> = devices.iter().map(|device| record(&access, device)).collect();
+        let records: Vec<DeviceRecord> = devices
+            .iter()
+            .map(|device| record(&access, &devices, device))
+            .collect();
         return Json(records).into_response();
     }
     let summaries: Vec<DeviceSummary> = devices

@@ -24,5 +24,5 @@ pub(crate) async fn show(
         .ok_or(Failure::NotFound("there is no record of you"))?;
     let devices = access.devices();
     let device = devices.get(id).ok_or(Failure::Ended)?;
-    Ok(Json(record(&access, device)))
+    Ok(Json(record(&access, &devices, device)))
 }
