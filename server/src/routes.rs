@@ -9,7 +9,7 @@ mod lockdown;
 mod pairing;
 mod whoami;
 
-use std::{fmt::Display, sync::Arc};
+use std::{fmt::Display, sync::Arc, time::Duration};
 
 use ::pairing::{
     Fault, Label,
@@ -65,6 +65,14 @@ pub fn routes() -> Routes<Arc<Access>> {
 /// A link to a page of the app. The secret stands in the fragment only: browsers never send that.
 fn link(access: &Access, authority: &str, page: &str, id: impl Display, secret: &str) -> WireSecret {
     WireSecret::new(format!("https://{authority}/{page}#{id}.{secret}.{}", access.pin))
+}
+
+/// How long a device shall live; none where nothing is said.
+fn lifetime(seconds: Option<u64>) -> Result<Option<Duration>, Failure> {
+    match seconds {
+        Some(0) => Err(Failure::malformed("a device lives for at least a second")),
+        seconds => Ok(seconds.map(Duration::from_secs)),
+    }
 }
 
 /// The name that a device shall have.

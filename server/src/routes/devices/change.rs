@@ -1,6 +1,6 @@
 //! `PATCH /v1/devices/{id}` and `/v1/devices/self`: another name or end, or other rights, which hold at once.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use axum::Json;
 use pairing::{
@@ -20,7 +20,7 @@ use crate::{
     peer::Peer,
     revocation::until_quiet,
     router::{App, Permitted},
-    routes::label,
+    routes::{label, lifetime},
 };
 
 pub(crate) async fn change(
@@ -30,12 +30,9 @@ pub(crate) async fn change(
     Path(id): Path<DeviceId>,
     extract::Json(body): extract::Json<DeviceChanges>,
 ) -> Result<Json<DeviceRecord>, Failure> {
-    if body.expires_in == Some(0) {
-        return Err(Failure::malformed("a device lives for at least a second"));
-    }
-    let renewal = body.expires_in.map(|seconds| Renewal {
+    let renewal = lifetime(body.expires_in)?.map(|lives| Renewal {
         from: clock::latest(),
-        lives: Duration::from_secs(seconds),
+        lives,
     });
     let change = DeviceChange {
         label: body.label.as_deref().map(label).transpose()?,

@@ -1,6 +1,6 @@
 //! `POST /v1/pairing/requests/{id}/approve`: step 4, the owner's yes. There is no token in the reply.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use axum::Json;
 use pairing::{ApproveTerms, RequestId, RequestPhase, UnixMillis, marker::DeviceManage};
@@ -17,7 +17,7 @@ use crate::{
     peer::Peer,
     random,
     router::{App, Permitted},
-    routes::label,
+    routes::{label, lifetime},
 };
 
 pub(in crate::routes) async fn approve(
@@ -59,7 +59,7 @@ fn terms(body: &Approve) -> Result<ApproveTerms, Failure> {
         role: paired_role(body.role)?,
         can_revoke: body.can_revoke,
         any_path: body.any_path,
-        expires_in: body.expires_in.map(Duration::from_secs),
+        expires_in: lifetime(body.expires_in)?,
     })
 }
 

@@ -1,6 +1,6 @@
 //! `POST /v1/pairing/offers`: the owner invites a device.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use axum::Json;
 use http::StatusCode;
@@ -18,7 +18,7 @@ use crate::{
     peer::Peer,
     random,
     router::{App, Permitted},
-    routes::{label, link},
+    routes::{label, lifetime, link},
 };
 
 pub(in crate::routes) async fn make(
@@ -62,7 +62,7 @@ fn terms(body: &NewOffer) -> Result<OfferTerms, Failure> {
         role: paired_role(body.role)?,
         can_revoke: body.can_revoke.unwrap_or(false),
         any_path: body.any_path.unwrap_or(false),
-        expires_in: body.expires_in.map(Duration::from_secs),
+        expires_in: lifetime(body.expires_in)?,
     })
 }
 

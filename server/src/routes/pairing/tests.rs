@@ -450,6 +450,25 @@ async fn a_label_that_could_move_other_text_is_refused() {
 }
 
 #[tokio::test]
+async fn no_device_is_offered_or_approved_that_would_be_over_at_once() {
+    let world = world();
+    let terms = wire::NewOffer {
+        expires_in: Some(0),
+        ..Default::default()
+    };
+    assert_eq!(code_of(world.offer(terms).await), "malformed_request");
+    let phone = world.revealed(None).await;
+    let terms = wire::Approve {
+        expires_in: Some(0),
+        ..Default::default()
+    };
+    assert_eq!(
+        code_of(world.approve(phone.id(), terms).await),
+        "malformed_request"
+    );
+}
+
+#[tokio::test]
 async fn a_restart_forgets_offers_and_requests() {
     let world = world();
     let made = world.offer(wire::NewOffer::default()).await.unwrap();
