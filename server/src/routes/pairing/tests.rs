@@ -1,3 +1,4 @@
+mod any_order;
 mod harness;
 mod locked_down;
 

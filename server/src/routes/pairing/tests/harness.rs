@@ -5,8 +5,8 @@ use std::{future::pending, path::Path as FilePath, sync::Arc, time::Duration};
 use axum::Json;
 use http::{HeaderMap, StatusCode, header};
 use pairing::{
-    Authenticated, CodeInput, Commitment, Nonce, PairingCode, PairingLimits, Principal, PublicKey, RequestId,
-    RequestSecret, marker::DeviceManage, pair_text,
+    Authenticated, CodeInput, Commitment, Nonce, OfferId, PairingCode, PairingLimits, Principal, PublicKey,
+    RequestId, RequestSecret, marker::DeviceManage, pair_text,
 };
 use protocol::{Bytes64, WireSecret, pairing as wire};
 use ring::{
@@ -16,6 +16,7 @@ use ring::{
 
 use super::super::{
     approve, commit, exchange, list_offers, list_requests, make_offer, poll, reject, request, reveal,
+    withdraw_offer,
 };
 use crate::{
     access::{Access, Deps, ServerConfig},
@@ -27,6 +28,9 @@ use crate::{
     router::{App, Permitted},
     store::Store,
 };
+
+/// What an owner's route hands to its handler.
+pub(super) type OwnersPermit = Permitted<DeviceManage>;
 
 pub(super) struct World {
     pub(super) home: tempfile::TempDir,
@@ -83,14 +87,31 @@ impl World {
         App(Arc::clone(&self.access))
     }
 
-    pub(super) fn owner(&self) -> Permitted<DeviceManage> {
-        let owner = Authenticated::new(Principal::Owner, Arc::clone(&self.access.owner));
-        Permitted(owner.permit(None).unwrap())
+    pub(super) fn owner(&self) -> OwnersPermit {
+        self.permit_of(Principal::Owner).unwrap()
+    }
+
+    /// What lets a principal do what the owner does, as the router makes it.
+    pub(super) fn permit_of(&self, principal: Principal) -> Option<OwnersPermit> {
+        let authenticated = Authenticated::new(principal, Arc::clone(&self.access.owner));
+        authenticated.permit(None).map(Permitted).ok()
     }
 
     pub(super) async fn offer(&self, terms: wire::NewOffer) -> Result<wire::OfferMade, Failure> {
-        let made = make_offer::make(self.app(), self.owner(), local(), extract::OptionalJson(terms)).await;
+        self.offer_as(self.owner(), terms).await
+    }
+
+    pub(super) async fn offer_as(
+        &self,
+        owner: OwnersPermit,
+        terms: wire::NewOffer,
+    ) -> Result<wire::OfferMade, Failure> {
+        let made = make_offer::make(self.app(), owner, local(), extract::OptionalJson(terms)).await;
         made.map(|(_, Json(made))| made)
+    }
+
+    pub(super) async fn withdraw_as(&self, owner: OwnersPermit, id: OfferId) -> Result<StatusCode, Failure> {
+        withdraw_offer::withdraw(self.app(), owner, local(), extract::Path(id)).await
     }
 
     pub(super) async fn approve(
@@ -98,14 +119,27 @@ impl World {
         id: RequestId,
         terms: wire::Approve,
     ) -> Result<wire::RequestView, Failure> {
+        self.approve_as(self.owner(), id, terms).await
+    }
+
+    pub(super) async fn approve_as(
+        &self,
+        owner: OwnersPermit,
+        id: RequestId,
+        terms: wire::Approve,
+    ) -> Result<wire::RequestView, Failure> {
         let body = extract::OptionalJson(terms);
-        approve::approve(self.app(), self.owner(), local(), extract::Path(id), body)
+        approve::approve(self.app(), owner, local(), extract::Path(id), body)
             .await
             .map(|Json(view)| view)
     }
 
     pub(super) async fn reject(&self, id: RequestId) -> Result<StatusCode, Failure> {
-        reject::reject(self.app(), self.owner(), local(), extract::Path(id)).await
+        self.reject_as(self.owner(), id).await
+    }
+
+    pub(super) async fn reject_as(&self, owner: OwnersPermit, id: RequestId) -> Result<StatusCode, Failure> {
+        reject::reject(self.app(), owner, local(), extract::Path(id)).await
     }
 
     pub(super) async fn requests(&self) -> Vec<wire::RequestView> {
