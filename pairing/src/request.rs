@@ -82,6 +82,8 @@ pub(crate) struct Approval {
     pub(crate) exchange_nonce: ExchangeNonce,
     /// For exchange and commit.
     pub(crate) deadline: UnixMillis,
+    /// Whether its embedder knows that the deadline passed without a device.
+    pub(crate) has_lapsed: bool,
 }
 
 /// What the owner gives to a device.
@@ -190,6 +192,14 @@ impl PairingRequest {
             | RequestState::Exchanged { approval, .. }
             | RequestState::Committed { approval, .. } => Some(&approval.reveal),
             RequestState::Rejected { .. } => None,
+        }
+    }
+
+    /// The approval of one that is no device yet.
+    pub(crate) fn unfinished(&mut self) -> Option<&mut Approval> {
+        match &mut self.state {
+            RequestState::Approved(approval) | RequestState::Exchanged { approval, .. } => Some(approval),
+            RequestState::Pending(_) | RequestState::Committed { .. } | RequestState::Rejected { .. } => None,
         }
     }
 

@@ -135,7 +135,7 @@ pub struct Access {
     pub(crate) pairing_changed: Notify,
     /// Held through a commit, so that there is one at a time.
     pub(crate) commits: tokio::sync::Mutex<()>,
-    /// Woken when a device or a guest joins, since it may be the next to expire.
+    /// Woken when a device or a guest joins, or a request is approved, since it may be the next to expire.
     pub(crate) devices_changed: Notify,
     /// Ends never: the owner is who the kernel says it is.
     pub(crate) owner: Arc<Standing>,

@@ -194,6 +194,8 @@ pub mod action {
     pub const PAIRING_EXCHANGED: &str = "pairing_exchanged";
     /// A device said that it kept its token, and is paired.
     pub const PAIRING_COMMITTED: &str = "pairing_committed";
+    /// A device that was approved did not commit in time.
+    pub const PAIRING_LAPSED: &str = "pairing_lapsed";
     /// The owner added a device without a key.
     pub const DEVICE_ADDED: &str = "device_added";
     /// Somebody with a device's token could not prove its key.

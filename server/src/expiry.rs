@@ -1,4 +1,5 @@
-//! The end of devices and guests whose time is over: their connections close at that moment, not at their next request.
+//! The end of devices and guests whose time is over: their connections close at that moment, not at their next request. And
+//! of approvals that nobody made use of.
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
@@ -12,7 +13,7 @@ use crate::{
     shutdown::{Shutdown, Stop},
 };
 
-/// Ends devices and guests as their time comes, until the soft stop.
+/// Ends devices, guests and approvals as their time comes, until the soft stop.
 pub(crate) async fn run(access: Arc<Access>, stop: Stop) {
     loop {
         // Enabled before the look at them, so that one which joins in between is not missed.
@@ -33,6 +34,7 @@ pub(crate) async fn run(access: Arc<Access>, stop: Stop) {
                 note_connected(&access);
                 end_expired(&access).await;
                 guests::expire(&access).await;
+                note_lapsed(&access).await;
             }
         }
     }
@@ -45,7 +47,9 @@ fn next_wait(access: &Access) -> Option<Duration> {
     let device = device.map(|at| at.since(clock::latest()).min(longest));
     let guest = access.guests().next_expiry();
     let guest = guest.map(|at| at.since(clock::latest()).min(GUESTS_WAIT));
-    device.into_iter().chain(guest).min()
+    let lapse = access.authority().next_lapse();
+    let lapse = lapse.map(|at| at.since(clock::latest()).min(LONGEST_WAIT));
+    device.into_iter().chain(guest).chain(lapse).min()
 }
 
 /// Whoever is connected is there, although it may ask for nothing for months.
@@ -82,6 +86,18 @@ async fn end_expired(access: &Access) {
         // What failed is in the log; the device is as dead as it can be.
         let _ = revocation::finish(access, revoked, &ended, row).await;
         tracing::info!(%device, closed, "a device's time is over, closed its connections");
+    }
+}
+
+/// Writes down which yes of the owner made no device in time: there is no other trace of one.
+pub(crate) async fn note_lapsed(access: &Access) {
+    let lapsed = access.authority().lapsed(clock::latest());
+    for request in lapsed {
+        let row = AuditRow::new(clock::now(), "daemon", "", action::PAIRING_LAPSED, request);
+        if let Err(error) = access.store.append_audit(row).await {
+            tracing::error!(%request, %error, "that a pairing lapsed could not be written to the audit trail");
+        }
+        tracing::info!(%request, "an approved device did not come for its token in time");
     }
 }
 

@@ -36,6 +36,7 @@ impl Authority {
             device_id: DeviceId::generate(rng),
             exchange_nonce: ExchangeNonce::generate(rng),
             deadline,
+            has_lapsed: false,
         })?;
         let request = self.requests.get_mut(&id).ok_or(ApproveError::UnknownRequest)?;
         request.state = state;

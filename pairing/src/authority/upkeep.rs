@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::Authority;
 use crate::limits::{MAX_ENDED, REMEMBERED};
-use crate::request::PairingRequest;
+use crate::request::{PairingRequest, RequestState};
 use crate::token::TokenHash;
 use crate::{RejectCause, RequestId, RequestPhase, RequestSecret, UnixMillis};
 
@@ -32,6 +32,37 @@ impl Authority {
         for id in self.requests.keys().copied().collect::<Vec<_>>() {
             self.end(id, RejectCause::LockedDown, now);
         }
+    }
+
+    /// The requests that were approved and made no device in time, each once.
+    pub fn lapsed(&mut self, now: UnixMillis) -> Vec<RequestId> {
+        let limits = &self.limits;
+        let over = self
+            .requests
+            .values_mut()
+            .filter(|request| request.phase(limits, now) == RequestPhase::Expired);
+        over.filter_map(|request| {
+            let id = request.id;
+            let approval = request.unfinished()?;
+            let is_news = !core::mem::replace(&mut approval.has_lapsed, true);
+            is_news.then_some(id)
+        })
+        .collect()
+    }
+
+    /// When [`Authority::lapsed`] will next have something to say, unless a device commits before.
+    #[must_use]
+    pub fn next_lapse(&self) -> Option<UnixMillis> {
+        let waiting = self.requests.values().filter_map(|request| match &request.state {
+            RequestState::Approved(approval)
+            | RequestState::Exchanged {
+                approval,
+                committing: false,
+                ..
+            } if !approval.has_lapsed => Some(approval.deadline),
+            _ => None,
+        });
+        waiting.min()
     }
 
     /// Ends a request without a device, unless it is one or is over.

@@ -36,6 +36,7 @@ fn approval(reveal: Reveal) -> Approval {
         device_id: DeviceId::from_bytes([1; 8]),
         exchange_nonce: ExchangeNonce::generate(&mut SeededRng::new(1)),
         deadline: at(120),
+        has_lapsed: false,
     }
 }
 

@@ -241,6 +241,39 @@ fn without_a_commit_by_the_deadline_there_is_no_device() {
 }
 
 #[test]
+fn a_yes_that_made_no_device_in_time_is_told_once_and_one_that_did_never() {
+    let mut pairing = Pairing::new();
+    let (paired, exchanged, approved) = (pairing.approved(1), pairing.approved(2), pairing.approved(3));
+    pairing.complete(&paired);
+    pairing.exchange(&exchanged).unwrap();
+    let deadline = pairing.now.plus(Duration::from_secs(120));
+    assert_eq!(pairing.authority.next_lapse(), Some(deadline));
+    pairing.pass(119);
+    assert!(pairing.authority.lapsed(pairing.now).is_empty());
+    pairing.pass(1);
+    let mut told = pairing.authority.lapsed(pairing.now);
+    told.sort_unstable();
+    let mut expected = [exchanged.id(), approved.id()];
+    expected.sort_unstable();
+    assert_eq!(told, expected);
+    assert_eq!(pairing.authority.next_lapse(), None);
+    assert!(pairing.authority.lapsed(pairing.now).is_empty());
+}
+
+#[test]
+fn a_commit_on_its_way_to_the_store_at_the_deadline_lapses_only_if_it_fails() {
+    let mut pairing = Pairing::new();
+    let device = pairing.approved(1);
+    let token = pairing.exchange(&device).unwrap().token;
+    pairing.prepare(&device, &token).unwrap();
+    pairing.pass(120);
+    assert_eq!(pairing.authority.next_lapse(), None);
+    assert!(pairing.authority.lapsed(pairing.now).is_empty());
+    pairing.authority.commit_failed(device.id());
+    assert_eq!(pairing.authority.lapsed(pairing.now), [device.id()]);
+}
+
+#[test]
 fn a_restart_forgets_offers_and_requests() {
     let mut pairing = Pairing::new();
     let device = pairing.approved(1);

@@ -48,6 +48,7 @@ pub(in crate::routes) async fn approve(
     }
     approved?;
     access.pairing_changed.notify_waiters();
+    access.devices_changed.notify_one();
     let view = access.authority().request_by_id(id, now);
     view.map(|view| Json(list_requests::view(view)))
         .ok_or(Failure::NotFound("there is no such pairing request"))

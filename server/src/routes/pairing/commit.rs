@@ -79,6 +79,8 @@ fn give_up(access: &Access, id: RequestId, lockdowns: u64, now: UnixMillis) {
         true => authority.commit_failed(id),
         false => authority.commit_locked_down(id, now),
     }
+    // Its time may have run out meanwhile.
+    access.devices_changed.notify_one();
 }
 
 /// Whether the token is of a device already, as after a lost answer or a restart.

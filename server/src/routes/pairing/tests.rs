@@ -8,7 +8,7 @@ use http::StatusCode;
 use pairing::{DeviceId, OfferId, PollStatus, Principal, RequestSecret, Role};
 use protocol::{WireSecret, pairing as wire};
 
-use self::harness::{Bytes64Text, Phone, code_of, fragment, local, works, world};
+use self::harness::{Bytes64Text, Phone, code_of, fragment, local, works, world, world_with};
 use super::{poll, withdraw_offer};
 use crate::{clock, extract};
 
@@ -448,6 +448,34 @@ async fn a_label_that_could_move_other_text_is_refused() {
         ..Default::default()
     };
     assert_eq!(code_of(world.offer(terms).await), "malformed_label");
+}
+
+#[tokio::test]
+async fn a_yes_that_no_device_made_use_of_in_time_leaves_nothing_but_its_rows() {
+    let limits = pairing::PairingLimits {
+        completion: Duration::ZERO,
+        ..Default::default()
+    };
+    let world = world_with(limits);
+    let phone = world.approved().await;
+    assert_eq!(
+        phone.poll(&world, Duration::ZERO).await.status,
+        PollStatus::ExpiredToken
+    );
+    assert_eq!(code_of(phone.exchange(&world).await), "request_expired");
+    for _ in 0..2 {
+        crate::expiry::note_lapsed(&world.access).await;
+    }
+    let rows = world.actions().await;
+    let expected = [
+        "pairing_requested",
+        "pairing_revealed",
+        "pairing_approved",
+        "pairing_lapsed",
+    ];
+    assert_eq!(rows, expected);
+    assert_eq!(world.access.device_count(), 0);
+    assert_eq!(world.restarted().access.device_count(), 0);
 }
 
 #[tokio::test]

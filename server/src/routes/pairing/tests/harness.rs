@@ -45,7 +45,7 @@ pub(super) struct Phone {
     pub(super) request: Option<wire::Requested>,
 }
 
-fn start(home: &FilePath) -> Arc<Access> {
+fn start(home: &FilePath, pairing: PairingLimits) -> Arc<Access> {
     let config = ServerConfig {
         life: "0011223344556677".to_owned(),
         version: "0".to_owned(),
@@ -53,7 +53,7 @@ fn start(home: &FilePath) -> Arc<Access> {
         link_authority: Some("localhost:7443".to_owned()),
         noun: "thing",
         limits: Limits::default(),
-        pairing: PairingLimits::default(),
+        pairing,
         idle_expiry: Duration::from_secs(90 * 24 * 60 * 60),
     };
     let deps = Deps {
@@ -70,8 +70,12 @@ fn start(home: &FilePath) -> Arc<Access> {
 }
 
 pub(super) fn world() -> World {
+    world_with(PairingLimits::default())
+}
+
+pub(super) fn world_with(limits: PairingLimits) -> World {
     let home = tempfile::tempdir().unwrap();
-    let access = start(home.path());
+    let access = start(home.path(), limits);
     World { home, access }
 }
 
@@ -79,7 +83,7 @@ impl World {
     pub(super) fn restarted(self) -> Self {
         let Self { home, access } = self;
         drop(access);
-        let access = start(home.path());
+        let access = start(home.path(), PairingLimits::default());
         Self { home, access }
     }
 
