@@ -2,12 +2,13 @@
 
 use std::{
     fs,
+    net::SocketAddr,
     process::{Output, Stdio},
 };
 
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
-    process::{Pid, PidfdFlags, pidfd_open},
+    process::{Pid, PidfdFlags, Resource, Rlimit, getrlimit, pidfd_open, setrlimit},
 };
 use tokio::process::{Child, Command};
 
@@ -109,6 +110,38 @@ pub fn resident_kib(pid: u32) -> u64 {
         .nth(1)
         .and_then(|number| number.parse().ok())
         .expect("VmRSS is a number of KiB")
+}
+
+/// Bytes that came to a listener's connections of IPv4, and that their process has not read.
+///
+/// # Panics
+/// Where the kernel does not tell.
+pub fn unread(listener: SocketAddr) -> u64 {
+    let table = fs::read_to_string("/proc/self/net/tcp").expect("the kernel lists connections");
+    let port = format!(":{:04X}", listener.port());
+    table
+        .lines()
+        .filter_map(|line| {
+            let mut columns = line.split_whitespace().skip(1);
+            let (local, _remote, state) = (columns.next()?, columns.next()?, columns.next()?);
+            // What is established; the queue of a listener counts connections.
+            (local.ends_with(&port) && state == "01").then(|| columns.next())?
+        })
+        .filter_map(|queues| u64::from_str_radix(queues.split_once(':')?.1, 16).ok())
+        .sum()
+}
+
+/// Lets this process have as many descriptors as the system allows: for tests that are thousands of peers.
+///
+/// # Panics
+/// Where the system does not take its own limit.
+pub fn raise_descriptors() {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        ..limit
+    };
+    setrlimit(Resource::Nofile, raised).expect("up to its hard limit a process may raise its own");
 }
 
 /// Waits for a process's end; false where it has not ended within some seconds. Blocks.
