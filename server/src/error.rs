@@ -92,6 +92,9 @@ pub enum Failure {
     /// The principal has as many connections as it may.
     #[error("there are too many connections of this device")]
     TooManyConnections,
+    /// There are as many requests without a credential on one connection as there may be.
+    #[error("there are too many requests on this connection that nobody was authenticated for")]
+    TooManyRequests,
     /// The peer showed what is wrong too often.
     #[error("too many tokens or proofs that are not right came from there")]
     TooManyFailures {
@@ -245,6 +248,7 @@ impl Failure {
             Self::UpgradeRequired => (426, "upgrade_required"),
             Self::TooManyConnections => (429, "too_many_connections"),
             Self::TooManyFailures { .. } => (429, "too_many_failures"),
+            Self::TooManyRequests => (429, "too_many_requests"),
             Self::RevokedInMemoryOnly => (500, "revoked_in_memory_only"),
             Self::Internal { .. } => (500, "internal"),
             Self::StoreFailed => (503, "store_failed"),
@@ -299,6 +303,7 @@ impl Failure {
             Self::TooManyFailures { .. } => {
                 "wait, or show what is right: that is never refused; a challenge of this answer can be proven"
             }
+            Self::TooManyRequests => "wait for the answers to those that are open",
             Self::TooManyConnections => "close some of this device's connections",
             Self::RevokedInMemoryOnly => "make the store writable and revoke again before a restart",
             Self::Internal { .. } => "look for the request_id in the daemon's log",

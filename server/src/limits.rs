@@ -38,9 +38,25 @@ impl Default for Limits {
 /// Bytes of a request's body: the largest JSON of the API is far smaller.
 pub const BODY: usize = 1024 * 1024;
 
-/// Bytes of a request's body on a public route: what pairing sends has fewer than 2,000, and strangers may have 128 requests
-/// on each of their streams, all read whole.
+/// Bytes of a request's body on a public route: what pairing sends has fewer than 2,000, and strangers may have
+/// 16 requests on each of their connections, all read whole.
 pub const PUBLIC_BODY: usize = 4 * 1024;
+
+/// Bytes of a request's head: of HTTP/1 as they come, of HTTP/2 as RFC 9113 section 6.5.2 counts them. What browsers and our own
+/// clients send has fewer than 2,000.
+pub const HEAD: usize = 16 * 1024;
+
+/// Requests at a time on one HTTP/2 connection: a page needs a dozen, and an event stream for each of its tabs.
+pub(crate) const STREAMS: u32 = 64;
+
+/// Of these, how many of public routes: only they wait for a body, or for news, of somebody whom nobody knows.
+pub(crate) const PUBLIC_REQUESTS: usize = 16;
+
+/// Bytes of bodies that an HTTP/2 connection takes before somebody reads them.
+pub(crate) const UNREAD: u32 = 256 * 1024;
+
+/// The same of one request.
+pub(crate) const UNREAD_OF_ONE: u32 = 64 * 1024;
 
 /// Bytes of one WebSocket message from a client: a large paste arrives in several.
 pub(crate) const MESSAGE: usize = 1024 * 1024;

@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     connections::Connection,
     edge::Edge,
-    limits::{ACCEPT_PAUSE, GOAWAY},
+    limits::{ACCEPT_PAUSE, GOAWAY, HEAD, STREAMS, UNREAD, UNREAD_OF_ONE},
     shutdown::{Shutdown, Stop},
 };
 
@@ -108,14 +108,20 @@ where
     let io = TokioIo::new(io);
     let service = service_fn({
         let (connection, edge) = (Arc::clone(&connection), Arc::clone(&edge));
-        move |request: Request<Incoming>| Arc::clone(&edge).answer(Arc::clone(&connection), request)
+        // Of its own, so that it is gone once the answer is made: whoever takes none keeps but that.
+        move |request: Request<Incoming>| Box::pin(Arc::clone(&edge).answer(Arc::clone(&connection), request))
     });
     if is_http2 {
         let tasks = Tasks {
             cut: connection.cut_token().clone(),
         };
         let mut builder = http2::Builder::new(tasks);
-        builder.timer(TokioTimer::new()).max_concurrent_streams(STREAMS);
+        builder
+            .timer(TokioTimer::new())
+            .max_concurrent_streams(STREAMS)
+            .max_header_list_size(HEAD as u32)
+            .initial_connection_window_size(UNREAD)
+            .initial_stream_window_size(UNREAD_OF_ONE);
         let served = builder.serve_connection(io, service);
         watch(served, http2::Connection::graceful_shutdown, &connection, head).await;
     } else {
@@ -123,7 +129,7 @@ where
         builder
             .timer(TokioTimer::new())
             .header_read_timeout(head)
-            .max_buf_size(BUFFER);
+            .max_buf_size(HEAD);
         let served = builder.serve_connection(io, service).with_upgrades();
         watch(
             served,
@@ -184,9 +190,3 @@ impl<F: Future<Output = ()> + Send + 'static> hyper::rt::Executor<F> for Tasks {
         tokio::spawn(self.cut.clone().run_until_cancelled_owned(task));
     }
 }
-
-/// Requests at a time on one HTTP/2 connection: a page needs a dozen.
-const STREAMS: u32 = 128;
-
-/// Bytes that an HTTP/1 connection buffers, hence the most that a stranger's head can hold.
-const BUFFER: usize = 64 * 1024;

@@ -3,6 +3,7 @@
 //! A handler's state is [`Scoped`], typed by the scope of its route, and [`Permitted<S>`] can be taken only from a state of the
 //! same `S`: a handler that asks for another permit than its route demands does not compile.
 
+mod lean;
 mod mount;
 
 use std::{convert::Infallible, marker::PhantomData, sync::Arc};
@@ -64,7 +65,8 @@ impl<D: Clone + Send + Sync + 'static> Routes<D> {
         Self { rows: Vec::new() }
     }
 
-    /// Adds a route that anybody may use; its body is at most [`PUBLIC_BODY`].
+    /// Adds a route that anybody may use. Its body is at most [`PUBLIC_BODY`]; of its head the handler sees method, path,
+    /// query, and of the headers `Authorization` and those that describe the body.
     pub fn public<H, T>(self, method: Method, path: &'static str, handler: H) -> Self
     where
         H: Handler<T, Scoped<Open, D>>,
@@ -83,6 +85,7 @@ impl<D: Clone + Send + Sync + 'static> Routes<D> {
             on(filter, handler)
                 .with_state(Scoped::new(app))
                 .layer(DefaultBodyLimit::max(PUBLIC_BODY))
+                .layer(middleware::from_fn(lean::keep_little))
         };
         self.row(info, Box::new(build))
     }

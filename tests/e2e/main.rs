@@ -12,6 +12,7 @@ mod events;
 mod gate;
 mod guests;
 mod life;
+mod limits;
 mod lockdown;
 mod pairing_lane;
 mod restart;

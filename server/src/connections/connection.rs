@@ -42,6 +42,8 @@ pub struct Connection {
     has_begun: AtomicBool,
     /// Requests whose answers have not ended.
     in_flight: AtomicUsize,
+    /// Those of them that are of public routes and not answered yet.
+    public: AtomicUsize,
     /// Its principal has ended: nothing but a close frame may still leave.
     revoked: CancellationToken,
     /// Its principal ended itself here: a time for the answer to leave in ends the stream, not the drop of it.
@@ -67,6 +69,7 @@ impl Connection {
             reader: AtomicWaker::new(),
             has_begun: AtomicBool::new(false),
             in_flight: AtomicUsize::new(0),
+            public: AtomicUsize::new(0),
             revoked: CancellationToken::new(),
             is_kept_for_answer: AtomicBool::new(false),
             ending,
@@ -218,6 +221,15 @@ impl Connection {
         InFlight(Arc::clone(self))
     }
 
+    /// Notes that a request of a public route waits to be answered, until what is returned is dropped; none where there are so
+    /// many already.
+    pub(crate) fn begin_public(self: &Arc<Self>, most: usize) -> Option<PublicRequest> {
+        // Counted before it is compared, so that none of two that come at once is one too many.
+        let before = self.public.fetch_add(1, Ordering::AcqRel);
+        let request = PublicRequest(Arc::clone(self));
+        (before < most).then_some(request)
+    }
+
     /// Whether a request ever came.
     pub(crate) fn has_begun(&self) -> bool {
         self.has_begun.load(Ordering::Acquire)
@@ -254,5 +266,14 @@ pub(crate) struct InFlight(Arc<Connection>);
 impl Drop for InFlight {
     fn drop(&mut self) {
         self.0.in_flight.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// A request of a public route that is not answered.
+pub(crate) struct PublicRequest(Arc<Connection>);
+
+impl Drop for PublicRequest {
+    fn drop(&mut self) {
+        self.0.public.fetch_sub(1, Ordering::AcqRel);
     }
 }

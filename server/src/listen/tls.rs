@@ -58,7 +58,8 @@ async fn run(stream: Stream, acceptor: TlsAcceptor, edge: Arc<Edge>) {
         return;
     };
     let is_http2 = tls.get_ref().1.alpn_protocol() == Some(b"h2");
-    serve(tls, is_http2, connection, edge).await;
+    // In a task of its own, so that none has room for both.
+    tokio::spawn(serve(tls, is_http2, connection, edge));
 }
 
 async fn handshake(

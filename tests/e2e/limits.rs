@@ -1,0 +1,5 @@
+//! The limits of the wire, each reached over a real stream (access.md 6). What silent peers cost others: `gate/strangers.rs`.
+
+mod memory;
+mod sizes;
+mod wire;
