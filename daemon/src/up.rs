@@ -227,7 +227,8 @@ fn server_config(config: &Config, link_authority: Option<String>) -> ServerConfi
             per_principal: config.per_principal,
             connections: config.connections,
             ..Limits::default()
-        },
+        }
+        .within_descriptors(descriptors()),
         pairing: PairingLimits {
             max_pending: config.max_pending,
             request_ttl: config.request_ttl,
@@ -263,6 +264,12 @@ fn make_directories(paths: &Paths) -> Result<(), UpError> {
         certs::files::directory(directory)?;
     }
     Ok(())
+}
+
+/// How many descriptors this process may have.
+fn descriptors() -> usize {
+    let limit = rustix::process::getrlimit(Resource::Nofile).current;
+    limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX))
 }
 
 /// As many connections as the system allows; programs get the former limit back.

@@ -35,6 +35,24 @@ impl Default for Limits {
     }
 }
 
+impl Limits {
+    /// The same for a process that may have so many descriptors. What strangers and devices can take of them never takes the last:
+    /// the owner is known, sessions start and files are written by others.
+    pub fn within_descriptors(self, descriptors: usize) -> Self {
+        let connections = self
+            .connections
+            .min(descriptors - LEFT_DESCRIPTORS.min(descriptors / 2));
+        Self {
+            connections,
+            unauthenticated: self.unauthenticated.min(connections / 2),
+            ..self
+        }
+    }
+}
+
+/// Descriptors that are no connections': the store's and the log's, and a handful for each of 64 sessions.
+const LEFT_DESCRIPTORS: usize = 512;
+
 /// Bytes of a request's body: the largest JSON of the API is far smaller.
 pub const BODY: usize = 1024 * 1024;
 
@@ -80,8 +98,28 @@ pub(crate) const OWN_ANSWER: Duration = Duration::from_millis(50);
 /// Time that a stop waits for tasks whose streams were cut; they only have to notice.
 pub(crate) const AFTER_CUT: Duration = Duration::from_secs(1);
 
-/// Pause of an accept loop that the system refused: a descriptor may become free, and the log shall not fill.
+/// Pause of an accept loop that the system refused: a descriptor may become free.
 pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
+
+/// Least time between two lines of the log about that.
+pub(crate) const SAID_EVERY: Duration = Duration::from_secs(60);
 
 /// Time for an idle HTTP/2 connection to acknowledge that it ends.
 pub(crate) const GOAWAY: Duration = Duration::from_millis(200);
+
+#[cfg(test)]
+mod tests {
+    use super::Limits;
+
+    #[test]
+    fn of_many_descriptors_all_that_is_configured_is_taken_and_of_few_at_most_half() {
+        let within = |descriptors| {
+            let limits = Limits::default().within_descriptors(descriptors);
+            (limits.connections, limits.unauthenticated)
+        };
+        assert_eq!(within(1_048_576), (8_192, 256));
+        assert_eq!(within(4_096), (3_584, 256));
+        assert_eq!(within(1_024), (512, 256));
+        assert_eq!(within(256), (128, 64));
+    }
+}

@@ -17,14 +17,14 @@ use rustix::io::Errno;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::{TcpListener, UnixListener},
-    time::sleep,
+    time::{Instant, sleep},
 };
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     connections::Connection,
     edge::Edge,
-    limits::{ACCEPT_PAUSE, GOAWAY, HEAD, STREAMS, UNREAD, UNREAD_OF_ONE},
+    limits::{ACCEPT_PAUSE, GOAWAY, HEAD, SAID_EVERY, STREAMS, UNREAD, UNREAD_OF_ONE},
     shutdown::{Shutdown, Stop},
 };
 
@@ -63,6 +63,7 @@ impl Listener {
     }
 
     async fn accept(&self, generation: Generation, edge: &Arc<Edge>) {
+        let mut said = None;
         loop {
             let begun = match self {
                 Self::Unix(listener) => listener
@@ -77,14 +78,15 @@ impl Listener {
             match begun {
                 Ok(Ok(())) => (),
                 Ok(Err(error)) => tracing::debug!(%error, "a connection was gone before it began"),
-                Err(error) => recover(edge, &error).await,
+                Err(error) => recover(edge, &error, &mut said).await,
             }
         }
     }
 }
 
 /// After a failed accept: a peer that went away again costs nothing, a full table of descriptors costs the oldest stranger.
-async fn recover(edge: &Edge, error: &io::Error) {
+/// `said` is when that was last logged: whoever keeps the table full shall not fill the disk as well.
+async fn recover(edge: &Edge, error: &io::Error, said: &mut Option<Instant>) {
     let is_peers = error.kind() == io::ErrorKind::ConnectionAborted;
     if is_peers {
         return;
@@ -94,7 +96,10 @@ async fn recover(edge: &Edge, error: &io::Error) {
         .map(Some)
         .contains(&error.raw_os_error());
     let made_room = is_full && edge.access.connections().cut_oldest_unowned();
-    tracing::warn!(%error, made_room, "no connection can be accepted");
+    if said.is_none_or(|said| said.elapsed() >= SAID_EVERY) {
+        *said = Some(Instant::now());
+        tracing::warn!(%error, made_room, "no connection can be accepted, which is said once a minute");
+    }
     sleep(ACCEPT_PAUSE).await;
 }
 

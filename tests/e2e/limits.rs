@@ -1,5 +1,6 @@
 //! The limits of the wire, each reached over a real stream (access.md 6). What silent peers cost others: `gate/strangers.rs`.
 
+mod descriptors;
 mod memory;
 mod sizes;
 mod wire;
