@@ -35,9 +35,14 @@ use std::{
     time::Duration,
 };
 
-use pairing::{DeviceId, Permit, ResourceId, View};
+use pairing::{DeviceId, Permit, Principal, ResourceId, View};
 use protocol::{access::KeeperStatus, events::Event, sessions::Session};
-use server::{Access, store::Store};
+use server::{
+    Access,
+    audit::AuditRow,
+    peer::Peer,
+    store::{Store, StoreError},
+};
 use terminal::{DescriptorLimit, Size};
 use tokio::{sync::Notify, time::timeout};
 
@@ -92,7 +97,8 @@ struct Shared {
     keeper: KeeperLink,
     table: Mutex<Table>,
     lineage: Arc<Lineage>,
-    /// Where programs inside of sessions have their connections, once there can be any.
+    /// Where programs inside of sessions have their connections, and where it is counted who wrote how many audit rows, once
+    /// there can be any.
     access: OnceLock<Weak<Access>>,
     /// Wakes who forgets sessions, when there may be more to forget.
     tidying: Arc<Notify>,
@@ -227,6 +233,15 @@ impl Sessions {
         let records = self.table().records.clone();
         for record in &records {
             typed::flush_all(record, &self.shared.store).await;
+        }
+    }
+
+    /// Commits an audit row about what a principal is about to do, as one of those that it may have written.
+    async fn append_audit(&self, by: &Principal, peer: &Peer, row: AuditRow) -> Result<(), StoreError> {
+        match self.shared.access.get().and_then(Weak::upgrade) {
+            Some(access) => access.append_audit(by, peer, row).await,
+            // Nobody is served, so there is nobody whose rows would have to be bounded.
+            None => self.shared.store.append_audit(row).await,
         }
     }
 

@@ -76,16 +76,43 @@ impl Access {
     /// # Errors
     /// When it could not be made to last: what it is about must not be done.
     pub async fn append_audit(&self, by: &Principal, peer: &Peer, row: AuditRow) -> Result<(), StoreError> {
-        let is_admitted = match by {
-            Principal::Owner => true,
-            Principal::Nobody => self.damper().admits(&peer.limit_key(), Share::OF_STRANGERS, &row),
+        self.append_admitted(self.admitted(by, peer, row)).await
+    }
+
+    /// The same for a row that sums up what a principal did to the row's target in ten seconds: its share is of the two, and
+    /// who takes no more than one row for so long is written down for ever.
+    ///
+    /// # Errors
+    /// As [`Access::append_audit`].
+    pub async fn append_audit_summary(&self, by: &Principal, row: AuditRow) -> Result<(), StoreError> {
+        let source = match by {
+            Principal::Owner => None,
+            _ => Some((format!("{} {}", name_of(by), row.target), Share::OF_SUMMARIES)),
+        };
+        self.append_admitted(self.within(source, row)).await
+    }
+
+    /// The row, where it is one of those that a principal may have written; else it is counted here.
+    pub(crate) fn admitted(&self, by: &Principal, peer: &Peer, row: AuditRow) -> Option<AuditRow> {
+        let source = match by {
+            Principal::Owner => None,
+            Principal::Nobody => Some((peer.limit_key(), Share::OF_STRANGERS)),
             Principal::Session(_) | Principal::Device { .. } | Principal::Guest(_) => {
-                self.damper().admits(&name_of(by), Share::OF_KNOWN, &row)
+                Some((name_of(by), Share::OF_KNOWN))
             }
         };
-        match is_admitted {
-            true => self.store.append_audit(row).await,
-            false => Ok(()),
+        self.within(source, row)
+    }
+
+    fn within(&self, source: Option<(String, Share)>, row: AuditRow) -> Option<AuditRow> {
+        let is_admitted = source.is_none_or(|(name, share)| self.damper().admits(&name, share, &row));
+        is_admitted.then_some(row)
+    }
+
+    async fn append_admitted(&self, row: Option<AuditRow>) -> Result<(), StoreError> {
+        match row {
+            Some(row) => self.store.append_audit(row).await,
+            None => Ok(()),
         }
     }
 }

@@ -164,15 +164,16 @@ impl Store {
         .await
     }
 
-    /// Stores another name or other rights of a device.
+    /// Stores another name or other rights of a device; without a row, where that is counted elsewhere.
     ///
     /// # Errors
     /// When it could not be made to last: then nothing of it is stored.
-    pub async fn change_device(&self, device: Device, audit: AuditRow) -> Result<(), StoreError> {
-        self.change(Lane::Ordinary, audit, move |transaction| {
-            devices::change(transaction, &device)
-        })
-        .await
+    pub async fn change_device(&self, device: Device, audit: Option<AuditRow>) -> Result<(), StoreError> {
+        let work = move |transaction: &Transaction<'_>| devices::change(transaction, &device);
+        match audit {
+            Some(row) => self.change(Lane::Ordinary, row, work).await,
+            None => self.writer.run(Lane::Ordinary, work).await,
+        }
     }
 
     /// Notes when and where a device was last seen.

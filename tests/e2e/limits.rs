@@ -3,4 +3,5 @@
 mod descriptors;
 mod memory;
 mod sizes;
+mod trail;
 mod wire;

@@ -98,7 +98,13 @@ impl InputTally {
         let Some(taken) = self.counted().take() else {
             return true;
         };
-        if self.handle.audit(self.row(taken)).await.is_ok() {
+        let row = self.row(taken);
+        if self
+            .access
+            .append_audit_summary(&self.principal, row)
+            .await
+            .is_ok()
+        {
             return true;
         }
         let mut counted = self.counted();

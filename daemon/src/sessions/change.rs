@@ -30,7 +30,7 @@ impl Handle {
         if let Some(name) = &changes.name {
             row = row.detail(format!("{} is now called {name}", self.record.name()));
         }
-        self.audit(row).await?;
+        self.audit(permit.principal(), peer, row).await?;
         {
             // A revocation waits for the change, and not for the disk.
             let _hold = permit.hold().ok_or(SessionError::Ended)?;

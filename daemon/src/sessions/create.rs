@@ -46,9 +46,7 @@ impl Sessions {
             false => reservation.name.clone(),
         };
         let row = actor::row(permit.principal(), peer, "session_created", &resource).detail(what);
-        self.shared
-            .store
-            .append_audit(row)
+        self.append_audit(permit.principal(), peer, row)
             .await
             .map_err(|_| SessionError::StoreFailed)?;
         // Held up to the list, so that a revocation finds the session there and names it; not while the disk writes.
@@ -58,7 +56,7 @@ impl Sessions {
                 let row = actor::row(permit.principal(), peer, "session_created", &resource)
                     .outcome(error.problem().code);
                 // The failure itself is the answer; a row that says so too is a courtesy.
-                self.shared.store.append_audit(row).await.ok();
+                self.append_audit(permit.principal(), peer, row).await.ok();
                 return Err(error);
             }
         };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pairing::{DeviceId, Manage, Permit, PermitScope, View, Write};
+use pairing::{DeviceId, Manage, Permit, PermitScope, Principal, View, Write};
 use protocol::sessions::Session;
 use server::{audit::AuditRow, peer::Peer};
 use terminal::{Attachment, ClientKey, Gate, Mode, Start, Writer};
@@ -123,7 +123,7 @@ impl Handle {
     pub(crate) async fn stop(&self, permit: &Permit<Manage>, peer: &Peer) -> Result<Session, SessionError> {
         self.at_hand(permit)?;
         let row = actor::row(permit.principal(), peer, "session_stopped", self.id());
-        if let Err(error) = self.sessions.shared.store.append_audit(row).await {
+        if let Err(error) = self.sessions.append_audit(permit.principal(), peer, row).await {
             // A program that fills the disk must not be safe because of it: like a revocation, the end of a program goes on.
             tracing::error!(session = self.id(), %error, "a stop could not be written to the audit trail");
         }
@@ -138,14 +138,10 @@ impl Handle {
         Ok(self.record.show())
     }
 
-    /// Commits an audit row about this session.
-    pub(crate) async fn audit(&self, row: AuditRow) -> Result<(), SessionError> {
-        self.sessions
-            .shared
-            .store
-            .append_audit(row)
-            .await
-            .map_err(|_| SessionError::StoreFailed)
+    /// Commits an audit row about what a principal is about to do with this session.
+    pub(super) async fn audit(&self, by: &Principal, peer: &Peer, row: AuditRow) -> Result<(), SessionError> {
+        let appended = self.sessions.append_audit(by, peer, row).await;
+        appended.map_err(|_| SessionError::StoreFailed)
     }
 
     /// Like [`Self::covered_by`], for what is not done with a session that was deleted.

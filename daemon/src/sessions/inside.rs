@@ -40,7 +40,7 @@ impl Sessions {
         })
     }
 
-    /// Says whose connections end with their sessions.
+    /// Says by what connections end with their sessions, and what counts the audit rows of each principal.
     pub(crate) fn serve(&self, access: &Arc<Access>) {
         self.shared.access.set(Arc::downgrade(access)).ok();
     }

@@ -27,7 +27,7 @@ impl Handle {
             "session_deleted"
         };
         let row = actor::row(permit.principal(), peer, action, self.id());
-        if let Err(error) = self.audit(row).await {
+        if let Err(error) = self.audit(permit.principal(), peer, row).await {
             // A full disk must not keep anybody from making room.
             tracing::error!(session = self.id(), %error, "a deletion could not be written to the audit trail");
         }
@@ -74,7 +74,7 @@ impl Handle {
             return Err(SessionError::NotDeleted);
         }
         let row = actor::row(permit.principal(), peer, "session_restored", self.id());
-        self.audit(row).await?;
+        self.audit(permit.principal(), peer, row).await?;
         self.taken_back(permit).await?;
         self.sessions.save(&self.record).await?;
         Ok(self.record.show())

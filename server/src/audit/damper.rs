@@ -30,6 +30,11 @@ impl Share {
         burst: 600,
         per_minute: 10,
     };
+    /// Of one of these and one thing that it does something to, where a row stands for ten seconds.
+    pub(crate) const OF_SUMMARIES: Self = Self {
+        burst: 60,
+        per_minute: 6,
+    };
 }
 
 /// The shares that are in use. Time comes with each row.
@@ -190,6 +195,15 @@ mod tests {
             rows += damper.due(UnixMillis(minute * 60_000), false).len();
         }
         assert!(rows < 60 + 24 * 60 + 24 * 6, "{rows}");
+    }
+
+    #[test]
+    fn a_row_each_ten_seconds_is_written_for_ever() {
+        let mut damper = Damper::default();
+        let mut admits = |at: i64| damper.admits("a", Share::OF_SUMMARIES, &row(at));
+        assert!((0..24 * 360).all(|tens| admits(tens * 10)));
+        let loops = (0..1_000).filter(|_| admits(24 * 3600)).count();
+        assert_eq!(loops, 60, "and of a loop no more than its share");
     }
 
     #[test]
