@@ -11,6 +11,7 @@ use futures_util::{
 };
 use protocol::attach::{
     CLOSE_GONE, CLOSE_NOT_PERMITTED, CLOSE_REVOKED, CLOSE_TOO_MANY, ClientMessage, LOST, Mode, ServerMessage,
+    UNWRITTEN,
 };
 use tokio_tungstenite::tungstenite::{Message, protocol::CloseFrame};
 
@@ -126,6 +127,13 @@ impl Outgoing {
 fn closed(frame: Option<&CloseFrame>) -> Failure {
     match frame.map(|frame| u16::from(frame.code)) {
         Some(CLOSE_REVOKED) => Failure::rejected_token(),
+        Some(CLOSE_NOT_PERMITTED) if frame.is_some_and(|frame| frame.reason.as_str() == UNWRITTEN) => {
+            Failure::failed(
+                "store_failed",
+                "the daemon cannot write its audit trail, so it lets nobody into a session",
+                "its disk is full or read-only: make room there; `transom screen` and `transom logs` show the session meanwhile",
+            )
+        }
         Some(CLOSE_NOT_PERMITTED) => Failure::answered(protocol::Problem::new(
             403,
             "not_permitted",

@@ -387,7 +387,7 @@ const MAY_NOT_TYPE: End = End {
 };
 const UNWRITTEN: End = End {
     code: close::NOT_PERMITTED,
-    reason: "the audit trail cannot be written",
+    reason: protocol::attach::UNWRITTEN,
 };
 const CHANGED: End = End {
     code: GOING_AWAY,

@@ -170,8 +170,11 @@ pub enum ClientMessage {
 
 /// Close code: the credential is unknown, revoked or expired.
 pub const CLOSE_REVOKED: u16 = 4401;
-/// Close code: not permitted, or not any more.
+/// Close code: not permitted, or not any more; with [`UNWRITTEN`] as its reason it is nobody's right that is missing.
 pub const CLOSE_NOT_PERMITTED: u16 = 4403;
+/// The reason of [`CLOSE_NOT_PERMITTED`] where the daemon's disk is full or read-only: nobody is let in of whom the audit trail
+/// would say nothing.
+pub const UNWRITTEN: &str = "the audit trail cannot be written";
 /// Close code: there is no such session any more, or, with [`LOST`] as its reason, nobody knows how its program ended.
 pub const CLOSE_GONE: u16 = 4404;
 /// The reason of [`CLOSE_GONE`] where all that is kept of a lost session was sent.

@@ -8,10 +8,10 @@ use std::{
     sync::Arc,
 };
 
-use harness::{DaemonOptions, TestDaemon, until};
+use harness::{DaemonOptions, TerminalOf, TestDaemon, until};
 use pairing::Role;
 use protocol::{
-    attach::{CLOSE_NOT_PERMITTED, Mode, ServerMessage},
+    attach::{CLOSE_NOT_PERMITTED, Mode, ServerMessage, UNWRITTEN},
     sessions::{Output, Session, SessionState, Stopped},
 };
 use serde_json::json;
@@ -129,13 +129,7 @@ async fn a_disk_that_is_full_under_all_state_stops_no_program_and_no_viewer_and_
     // Nobody comes in of whom the audit trail would say nothing.
     let mut late = owner.attach(&session.id, Mode::View, "screen").await;
     let closed = late.until_closed_for().await;
-    assert_eq!(
-        closed,
-        (
-            CLOSE_NOT_PERMITTED,
-            "the audit trail cannot be written".to_owned()
-        )
-    );
+    assert_eq!(closed, (CLOSE_NOT_PERMITTED, UNWRITTEN.to_owned()));
     assert_eq!(owner.approve(request).await.verdict(), "503 store_failed");
     // Of whom there were no rows for too long, nothing more is typed.
     while !matches!(writer.next().await.expect("it stays"), ServerMessage::Hello(hello) if hello.mode == Mode::View)
@@ -153,6 +147,46 @@ async fn a_disk_that_is_full_under_all_state_stops_no_program_and_no_viewer_and_
     for attached in [&mut again, &mut writer, &mut viewer] {
         assert_eq!(attached.until_exit().await.code, Some(4));
     }
+}
+
+#[tokio::test]
+async fn who_attaches_while_the_disk_is_full_is_told_why_and_what_to_do_and_can_look_by_other_ways() {
+    let mut builder = tempfile::Builder::new();
+    let folder = builder.prefix("transom").tempdir().unwrap();
+    let Some(disk) = SmallDisk::over(folder.path().to_owned()) else {
+        eprintln!("skipped 1 test: only root can mount a small disk");
+        return;
+    };
+    let daemon = TestDaemon::start_in(Arc::new(folder), &DaemonOptions::default()).await;
+    let session = daemon.owner().shell("echo ready; read x").await;
+    let ready = ["wait", &session.name, "--text", "ready"];
+    assert_eq!(daemon.cli(&ready).await.code, 0);
+    disk.fill();
+    for verb in ["attach", "view"] {
+        let terminal = TerminalOf::start(&daemon.command(&[verb, &session.name]), 160, 20).await;
+        terminal
+            .until_shows("error: the daemon cannot write its audit trail")
+            .await;
+        terminal.until_shows("full or read-only: make room").await;
+        assert_eq!(
+            terminal.exit().await.code,
+            Some(1),
+            "not a matter of rights, and not of the link"
+        );
+    }
+    let screen = daemon.cli(&["screen", &session.name]).await;
+    assert!(screen.code == 0 && screen.stdout.contains("ready"), "{screen:?}");
+    let started = daemon.cli(&["new", "--json", "--", "true"]).await;
+    assert_eq!(
+        (started.code, started.json()["code"].as_str()),
+        (1, Some("store_failed"))
+    );
+    disk.make_room();
+    until("the audit trail to go on", || async {
+        let mut attached = daemon.owner().attach(&session.id, Mode::View, "screen").await;
+        attached.next().await.ok()
+    })
+    .await;
 }
 
 /// A few megabytes of disk in a folder, until it is dropped.

@@ -13,6 +13,7 @@ export const strings = {
     unreachable: "Daemon unreachable",
     restarting: "Daemon restarting",
     too_many: "Too many connections",
+    unwritten: "Daemon cannot write to its disk",
     ended: "Disconnected",
     finished: "Ended",
   },

@@ -104,6 +104,8 @@ function json<T>(message: ArrayBuffer, at: number): T {
 /** Close codes of an attachment. */
 export const CLOSE_REVOKED = 4401;
 export const CLOSE_NOT_PERMITTED = 4403;
+/** The reason of {@link CLOSE_NOT_PERMITTED} where the daemon cannot write to its disk, whoever comes. */
+export const UNWRITTEN = "the audit trail cannot be written";
 export const CLOSE_GONE = 4404;
 /** The reason of {@link CLOSE_GONE} where nobody knows how the program ended, and all that is kept of it was sent. */
 export const LOST = "the session is lost";

@@ -18,7 +18,9 @@ export type LossReason =
   /** It restarts, and will be back. */
   | "restarting"
   /** There are too many connections. */
-  | "too_many";
+  | "too_many"
+  /** It cannot write to its disk, and so lets nobody in. */
+  | "unwritten";
 
 /** Why a connection is over. */
 export type EndReason =

@@ -213,6 +213,15 @@ test("a device that lost a right is told so, unless it is one to look now", asyn
   expect(await again.end).toEqual({ kind: "lost" });
 });
 
+test("a daemon that cannot write to its disk is tried again after a while, and that is said", async () => {
+  whoami = () => {
+    throw new Error("nobody asks");
+  };
+  const { socket, end } = await attach();
+  socket.cut(4403, "the audit trail cannot be written");
+  expect(await end).toEqual({ kind: "lost", retryAfter: 5, why: "unwritten" });
+});
+
 test("a message that nobody can read ends it clearly, one of a newer daemon is let go by", async () => {
   const { socket, end } = await attach();
   socket.says(0x42, utf8("new"));

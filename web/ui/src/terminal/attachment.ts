@@ -14,6 +14,7 @@ import {
   encodeYield,
   LOST,
   type ServerMessage,
+  UNWRITTEN,
 } from "../api/attach";
 import { utf8, type Bytes } from "../api/encoding";
 import type { Link, LinkEnd, Probe } from "../connection/connection";
@@ -261,12 +262,13 @@ export class Attachment {
     if (code === null) return { kind: "ended", reason: "unreadable" };
     if (code === CLOSE_GONE) return { kind: "ended", reason: this.closedFor === LOST ? "lost" : "gone" };
     if (code === CLOSE_RESTARTING) return { kind: "lost", why: "restarting" };
+    if (code === CLOSE_NOT_PERMITTED && this.closedFor === UNWRITTEN) return { kind: "lost", retryAfter: PAUSE, why: "unwritten" };
     // The daemon has said all there is, with or without how the program ended.
     if (code === NORMAL_CLOSURE) return { kind: "ended", reason: "finished" };
     forgetDaemon();
     const now = await this.authority.refresh(credential, ended);
     if (code === CLOSE_NOT_PERMITTED && now.role === credential.role) return { kind: "ended", reason: "not_permitted" };
-    return code === CLOSE_TOO_MANY ? { kind: "lost", retryAfter: TOO_MANY_PAUSE, why: "too_many" } : { kind: "lost" };
+    return code === CLOSE_TOO_MANY ? { kind: "lost", retryAfter: PAUSE, why: "too_many" } : { kind: "lost" };
   }
 }
 
@@ -282,7 +284,7 @@ function readable(data: ArrayBuffer): ServerMessage | null {
 /** RFC 6455, section 7.4.1. */
 const NORMAL_CLOSURE = 1000;
 const ABNORMAL_CLOSURE = 1006;
-/** Seconds. */
-const TOO_MANY_PAUSE = 5;
+/** Seconds until what the daemon has too many of, or no room for, may have changed. */
+const PAUSE = 5;
 /** Milliseconds without any message after a ping; a snapshot on the slowest link is one message and takes some. */
 const SILENCE = 12_000;
