@@ -35,12 +35,35 @@ async fn a_peer_that_never_speaks_tls_or_http_is_dropped_within_its_limit_and_ot
         bytes_until_closed(stream, b"GET / HTTP/1.1\r\n").await;
         begun.elapsed()
     };
+    let wordless = async {
+        // The preface of HTTP/2, and no request.
+        let stream = tls(daemon.address(), daemon.pin(), &[b"h2"]).await;
+        bytes_until_closed(stream, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").await;
+        begun.elapsed()
+    };
+    let second = async {
+        // A request, and half of another.
+        let stream = tls(daemon.address(), daemon.pin(), &[b"http/1.1"]).await;
+        let said = b"GET /v1/health HTTP/1.1\r\nHost: localhost\r\n\r\nGET /v1/health HTTP/1.1\r\n";
+        assert!(
+            bytes_until_closed(stream, said).await > 0,
+            "the first is answered"
+        );
+        begun.elapsed()
+    };
     let viewer = async {
         let mut attached = device.attach(&session.id, Mode::View, "0").await;
         attached.until("n100\r\n").await;
     };
-    let (silent, half, headless, ()) = tokio::join!(silent, half, headless, viewer);
-    for (elapsed, limit) in [(silent, 5), (half, 5), (headless, 10)] {
+    let (silent, half, headless, wordless, second, ()) =
+        tokio::join!(silent, half, headless, wordless, second, viewer);
+    for (elapsed, limit) in [
+        (silent, 5),
+        (half, 5),
+        (headless, 10),
+        (wordless, 10),
+        (second, 10),
+    ] {
         let limit = Duration::from_secs(limit);
         assert!(
             elapsed >= limit.mul_f32(0.9) && elapsed < limit + Duration::from_secs(5),
