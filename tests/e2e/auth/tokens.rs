@@ -39,6 +39,46 @@ async fn twenty_renewals_at_once_all_succeed_and_leave_the_other_tokens_alone() 
 }
 
 #[tokio::test]
+async fn an_attached_websocket_outlives_the_access_token_that_opened_it() {
+    let daemon = TestDaemon::start().await;
+    let session = daemon
+        .owner()
+        .shell("stty -echo; while read x; do echo got-$x; done")
+        .await;
+    let device = daemon.device(Role::Operator).await;
+    let opened_by = device.access().await;
+    let mut native = device.attach(&session.id, Mode::Write, "screen").await;
+    let mut page = device
+        .attach_like_a_browser(&session.id, Mode::View, "screen")
+        .await;
+    for attached in [&mut native, &mut page] {
+        attached.next().await.unwrap();
+    }
+    // A device has so many access tokens; one more ends the oldest.
+    let mut challenge = device.challenge().await;
+    for _ in 0..256 {
+        let proven: Proven = device.prove(&device.proof(&challenge)).await.ok();
+        challenge = proven.challenge;
+    }
+    let ended = device.client().get("/v1/whoami", Some(&opened_by)).await;
+    assert_eq!(ended.verdict(), "401 access_ended");
+    native.send_input(b"on\n").await;
+    for attached in [&mut native, &mut page] {
+        attached.until("got-on").await;
+    }
+    let mut late = device.attach_with_first_frame(&session.id, &opened_by).await;
+    assert_eq!(
+        late.until_closed_for().await,
+        (CLOSE_REVOKED, "access_ended".to_owned())
+    );
+    // It ends with the device, as it began with it.
+    daemon.owner().revoke(device.id()).await;
+    for attached in [&mut native, &mut page] {
+        assert!([CLOSE_REVOKED, 1006].contains(&attached.until_closed().await));
+    }
+}
+
+#[tokio::test]
 async fn a_restart_ends_access_tokens_and_the_device_proves_itself_anew() {
     let mut daemon = TestDaemon::start().await;
     let mut device = daemon.device(Role::Viewer).await;
