@@ -3,6 +3,7 @@
 mod approve;
 mod commit;
 mod exchange;
+mod held_back;
 mod list_offers;
 mod list_requests;
 mod make_offer;

@@ -1,29 +1,44 @@
-//! `GET /v1/pairing/offers`: the owner's offers, those included that ended within the last minutes.
+//! `GET /v1/pairing/offers?wait=`: the owner's offers, those included that ended within the last minutes.
 
 use std::sync::Arc;
 
-use axum::Json;
+use axum::response::Response;
+use http::HeaderMap;
 use pairing::{OfferPhase, Role, marker::DeviceManage};
 use protocol::pairing::OfferView;
 
+use super::{
+    held_back::{Asked, Listed, next},
+    poll::Wait,
+};
 use crate::{
     access::Access,
     clock,
-    router::{App, Permitted},
+    error::Failure,
+    extract::Query,
+    router::{App, On, Permitted},
 };
 
 pub(in crate::routes) async fn list(
     App(access): App<Arc<Access>>,
     Permitted(_): Permitted<DeviceManage>,
-) -> Json<Vec<OfferView>> {
+    On(connection): On,
+    Query(Wait { wait }): Query<Wait>,
+    headers: HeaderMap,
+) -> Result<Response, Failure> {
+    Asked::new(wait, &headers)
+        .answer(&access, &connection, listed)
+        .await
+}
+
+pub(super) fn listed(access: &Access) -> Listed<OfferView> {
     let default_role = access.config.pairing.default_role;
-    let offers = access.authority().offers(clock::latest());
-    Json(
-        offers
-            .into_iter()
-            .map(|offer| view(offer, default_role))
-            .collect(),
-    )
+    let offers = access.authority().offers(clock::latest()).into_iter();
+    let entries: Vec<_> = offers.map(|offer| view(offer, default_role)).collect();
+    Listed {
+        until: next(entries.iter().map(|offer| offer.expires_at)),
+        entries,
+    }
 }
 
 fn view(offer: pairing::OfferView, default_role: Role) -> OfferView {

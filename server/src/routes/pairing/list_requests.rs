@@ -1,23 +1,43 @@
-//! `GET /v1/pairing/requests`: the owner's view, those requests included that ended within the last minutes.
+//! `GET /v1/pairing/requests?wait=`: the owner's view, those requests included that ended within the last minutes.
 
 use std::sync::Arc;
 
-use axum::Json;
+use axum::response::Response;
+use http::HeaderMap;
 use pairing::{RequestPhase, marker::DeviceManage};
 use protocol::pairing::{RequestStatus, RequestView};
 
+use super::{
+    held_back::{Asked, Listed, next},
+    poll::Wait,
+};
 use crate::{
     access::Access,
     clock,
-    router::{App, Permitted},
+    error::Failure,
+    extract::Query,
+    router::{App, On, Permitted},
 };
 
 pub(in crate::routes) async fn list(
     App(access): App<Arc<Access>>,
     Permitted(_): Permitted<DeviceManage>,
-) -> Json<Vec<RequestView>> {
+    On(connection): On,
+    Query(Wait { wait }): Query<Wait>,
+    headers: HeaderMap,
+) -> Result<Response, Failure> {
+    Asked::new(wait, &headers)
+        .answer(&access, &connection, listed)
+        .await
+}
+
+pub(super) fn listed(access: &Access) -> Listed<RequestView> {
     let requests = access.authority().requests(clock::latest());
-    Json(requests.into_iter().map(view).collect())
+    let entries: Vec<_> = requests.into_iter().map(view).collect();
+    Listed {
+        until: next(entries.iter().map(|request| request.expires_at)),
+        entries,
+    }
 }
 
 pub(super) fn view(request: pairing::RequestView) -> RequestView {

@@ -48,6 +48,7 @@ pub(in crate::routes) async fn make(
         let _ = access.authority().withdraw(offer.id, now);
         return Err(failure);
     }
+    access.pairing_changed.notify_waiters();
     let made = OfferMade {
         id: offer.id,
         url: link(&access, &authority, "pair", offer.id, secret.reveal().as_str()),

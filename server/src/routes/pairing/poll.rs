@@ -103,4 +103,4 @@ fn answer(poll: PollAnswer) -> wire::Poll {
 }
 
 /// Below the 30 s after which common proxies and mobile networks drop a silent connection.
-const LONGEST: Duration = Duration::from_secs(25);
+pub(super) const LONGEST: Duration = Duration::from_secs(25);

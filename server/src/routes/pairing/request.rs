@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use axum::Json;
 use http::StatusCode;
-use pairing::{Commitment, NewRequest, OfferClaim, OfferSecret, Principal, Requested, TailnetIdentity};
+use pairing::{
+    Commitment, NewRequest, OfferClaim, OfferSecret, Principal, RequestError, Requested, TailnetIdentity,
+};
 use protocol::{WireSecret, pairing as wire};
 
 use super::{audited_of, exactly};
@@ -31,7 +33,12 @@ pub(in crate::routes) async fn request(
     let offer = new.offer.as_ref().map(|claim| claim.id);
     let requested = access
         .unlocked_authority()?
-        .request(new, now, &mut random::rng())?;
+        .request(new, now, &mut random::rng());
+    if let Err(RequestError::Offer(_)) = &requested {
+        // A wrong secret may have burned the offer.
+        access.pairing_changed.notify_waiters();
+    }
+    let requested = requested?;
     let mut row = AuditRow::new(
         clock::now(),
         name_of(&Principal::Nobody),

@@ -1,5 +1,6 @@
 mod any_order;
 mod harness;
+mod held_back;
 mod locked_down;
 
 use std::{future::pending, time::Duration};

@@ -147,11 +147,11 @@ impl World {
     }
 
     pub(super) async fn requests(&self) -> Vec<wire::RequestView> {
-        list_requests::list(self.app(), self.owner()).await.0
+        list_requests::listed(&self.access).entries
     }
 
     pub(super) async fn offers(&self) -> Vec<wire::OfferView> {
-        list_offers::list(self.app(), self.owner()).await.0
+        list_offers::listed(&self.access).entries
     }
 
     pub(super) async fn commit(&self, id: RequestId, token: &str) -> Result<StatusCode, Failure> {

@@ -1,0 +1,122 @@
+//! The owner's lists, held back until they are other ones.
+
+use std::{future::pending, time::Duration};
+
+use axum::{body::to_bytes, response::Response};
+use http::{
+    HeaderMap, StatusCode,
+    header::{ETAG, IF_NONE_MATCH},
+};
+use pairing::OfferSecret;
+use protocol::{WireSecret, pairing as wire};
+
+use super::{
+    super::{
+        held_back::{Asked, Listed},
+        list_offers, list_requests,
+    },
+    harness::{Phone, World, fragment, world},
+};
+use crate::{access::Access, clock};
+
+/// The headers of who knows this answer.
+fn knowing(answer: &Response) -> HeaderMap {
+    let tag = answer.headers()[ETAG].clone();
+    HeaderMap::from_iter([(IF_NONE_MATCH, tag)])
+}
+
+async fn offers(world: &World, wait: u64, headers: &HeaderMap) -> Response {
+    let asked = Asked::new(wait, headers);
+    let answer = asked.until_other(&world.access, list_offers::listed, pending());
+    answer.await.unwrap()
+}
+
+async fn requests(world: &World, wait: u64, headers: &HeaderMap) -> Response {
+    let asked = Asked::new(wait, headers);
+    let answer = asked.until_other(&world.access, list_requests::listed, pending());
+    answer.await.unwrap()
+}
+
+async fn body(answer: Response) -> Vec<wire::OfferView> {
+    serde_json::from_slice(&to_bytes(answer.into_body(), 65_536).await.unwrap()).unwrap()
+}
+
+#[tokio::test]
+async fn who_knows_nothing_is_answered_at_once() {
+    let world = world();
+    let answer = requests(&world, 25, &HeaderMap::new()).await;
+    assert_eq!(answer.status(), StatusCode::OK);
+    assert_eq!(to_bytes(answer.into_body(), 64).await.unwrap(), "[]");
+}
+
+#[tokio::test]
+async fn a_list_that_is_the_known_one_is_304_once_the_wait_is_over() {
+    let world = world();
+    world.offer(wire::NewOffer::default()).await.unwrap();
+    let known = knowing(&offers(&world, 0, &HeaderMap::new()).await);
+    let answer = offers(&world, 0, &known).await;
+    assert_eq!(answer.status(), StatusCode::NOT_MODIFIED);
+    assert_eq!(knowing(&answer), known);
+}
+
+#[tokio::test]
+async fn each_change_ends_the_wait() {
+    let world = world();
+    let known = knowing(&requests(&world, 0, &HeaderMap::new()).await);
+    let known_offers = knowing(&offers(&world, 0, &HeaderMap::new()).await);
+    let (answer, made) = tokio::join!(
+        offers(&world, 25, &known_offers),
+        world.offer(wire::NewOffer::default())
+    );
+    assert_eq!(body(answer).await[0].id, made.unwrap().id);
+    let (answer, phone) = tokio::join!(requests(&world, 25, &known), world.revealed(None));
+    assert_eq!(answer.status(), StatusCode::OK);
+    let known = knowing(&requests(&world, 0, &HeaderMap::new()).await);
+    let (answer, rejected) = tokio::join!(requests(&world, 25, &known), world.reject(phone.id()));
+    rejected.unwrap();
+    assert_eq!(answer.status(), StatusCode::OK);
+}
+
+#[tokio::test]
+async fn an_offer_that_is_burned_ends_the_wait() {
+    let world = world();
+    let (proof, _) = fragment(&world.offer(wire::NewOffer::default()).await.unwrap());
+    let known = knowing(&offers(&world, 0, &HeaderMap::new()).await);
+    let guesses = async {
+        for _ in 0..5 {
+            let secret = OfferSecret::generate(&mut crate::random::rng());
+            let secret = WireSecret::new(secret.reveal().as_str());
+            let guess = wire::OfferProof { id: proof.id, secret };
+            assert!(Phone::new(1).ask(&world, "guesser", Some(guess)).await.is_err());
+        }
+    };
+    let (answer, ()) = tokio::join!(offers(&world, 25, &known), guesses);
+    assert_eq!(body(answer).await[0].state, "burned");
+}
+
+#[tokio::test]
+async fn what_ends_by_itself_ends_the_wait() {
+    let world = world();
+    let end = clock::timestamp(clock::now()) + Duration::from_millis(30);
+    let list = |_: &Access| Listed {
+        entries: vec![clock::timestamp(clock::now()) >= end],
+        until: Some(end),
+    };
+    let first = Asked::new(0, &HeaderMap::new());
+    let first = first.until_other(&world.access, list, pending()).await.unwrap();
+    let asked = Asked::new(25, &knowing(&first));
+    let answer = asked.until_other(&world.access, list, pending()).await.unwrap();
+    assert_eq!(to_bytes(answer.into_body(), 64).await.unwrap(), "[true]");
+}
+
+#[tokio::test]
+async fn the_end_of_the_connection_ends_the_wait() {
+    let world = world();
+    let known = knowing(&requests(&world, 0, &HeaderMap::new()).await);
+    let asked = Asked::new(25, &known);
+    let over = std::future::ready(());
+    let answer = asked
+        .until_other(&world.access, list_requests::listed, over)
+        .await;
+    assert_eq!(answer.unwrap().status(), StatusCode::NOT_MODIFIED);
+}
