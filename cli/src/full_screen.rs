@@ -1,5 +1,8 @@
 //! The terminal while one screen of ours is shown on it, and as it was afterwards, whatever happens.
 
+mod keys;
+mod signals;
+
 use std::{
     io::{self, IsTerminal, Write},
     sync::{Mutex, Once, PoisonError},
@@ -11,6 +14,10 @@ use rustix::{
     termios::{OptionalActions, Termios, tcgetattr, tcsetattr},
 };
 
+pub(crate) use self::{
+    keys::keys,
+    signals::{Signals, Told},
+};
 use crate::panics;
 
 /// The terminal with the alternate screen, without a cursor, and with keys that come one by one; dropping it restores

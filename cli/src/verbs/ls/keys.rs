@@ -1,5 +1,7 @@
 //! The keys of `ls --watch`.
 
+use crate::full_screen;
+
 /// What a key asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Key {
@@ -14,27 +16,8 @@ pub(super) enum Key {
 }
 
 /// The keys in what the terminal sent; what means nothing is passed over.
-pub(super) fn keys(mut bytes: &[u8]) -> Vec<Key> {
-    let mut keys = Vec::new();
-    while !bytes.is_empty() {
-        let known = KEYS.iter().find(|(sequence, _)| bytes.starts_with(sequence));
-        if let Some((sequence, key)) = known {
-            keys.push(*key);
-            bytes = &bytes[sequence.len()..];
-        } else {
-            bytes = &bytes[unknown(bytes)..];
-        }
-    }
-    keys
-}
-
-/// How long the first key is that means nothing here: letters within a sequence are no keys.
-fn unknown(bytes: &[u8]) -> usize {
-    let [0x1b, b'[' | b'O', rest @ ..] = bytes else {
-        return 1;
-    };
-    let end = rest.iter().position(|byte| (0x40..=0x7e).contains(byte));
-    end.map_or(bytes.len(), |end| end + 3)
+pub(super) fn keys(bytes: &[u8]) -> Vec<Key> {
+    full_screen::keys(bytes, &KEYS)
 }
 
 const KEYS: [(&[u8], Key); 22] = [
@@ -73,12 +56,5 @@ mod tests {
             keys(b"j\x1b[A\x1b[6~"),
             [Key::Scroll(1), Key::Scroll(-1), Key::Page(1)]
         );
-    }
-
-    #[test]
-    fn letters_within_other_sequences_are_no_keys() {
-        assert_eq!(keys(b"\x1b[1;5q\x1bOq\x1b[<35;4;4M"), []);
-        assert_eq!(keys(b"x\x1b[200~"), []);
-        assert_eq!(keys(b"\x1b"), []);
     }
 }

@@ -6,7 +6,6 @@ use jiff::Timestamp;
 use protocol::sessions::Session;
 use tokio::{
     io::{AsyncReadExt, stdin},
-    signal::unix::{Signal, SignalKind, signal},
     sync::mpsc::Receiver,
     time::{Instant, sleep_until},
 };
@@ -21,7 +20,7 @@ use crate::{
     exit,
     failure::Failure,
     frame::Frame,
-    full_screen::FullScreen,
+    full_screen::{FullScreen, Signals, Told},
     output,
     patience::Patience,
 };
@@ -110,55 +109,9 @@ impl Watch {
     }
 }
 
-/// The signals that concern who holds a terminal.
-struct Signals {
-    resize: Signal,
-    suspend: Signal,
-    ends: [(Signal, u8); 4],
-}
-
-enum Told {
-    Draw,
-    Suspend,
-    End(u8),
-}
-
-impl Signals {
-    fn new() -> Result<Self, Failure> {
-        let end = |kind: SignalKind, code| signal(kind).map(|signal| (signal, code));
-        Ok(Self {
-            resize: signal(SignalKind::window_change())?,
-            suspend: signal(SignalKind::from_raw(SIGTSTP))?,
-            ends: [
-                end(SignalKind::interrupt(), exit::OK)?,
-                end(SignalKind::quit(), exit::OK)?,
-                end(SignalKind::terminate(), TERMINATED)?,
-                end(SignalKind::hangup(), HUNG_UP)?,
-            ],
-        })
-    }
-
-    async fn next(&mut self) -> Told {
-        let [interrupt, quit, terminate, hang_up] = &mut self.ends;
-        tokio::select! {
-            _ = self.resize.recv() => Told::Draw,
-            _ = self.suspend.recv() => Told::Suspend,
-            _ = interrupt.0.recv() => Told::End(interrupt.1),
-            _ = quit.0.recv() => Told::End(quit.1),
-            _ = terminate.0.recv() => Told::End(terminate.1),
-            _ = hang_up.0.recv() => Told::End(hang_up.1),
-        }
-    }
-}
-
 /// Changes in so short a time are drawn together: faster is not seen.
 const SHORTEST: Duration = Duration::from_millis(30);
 /// Times on the screen are in seconds.
 const LONGEST: Duration = Duration::from_secs(1);
 /// For a terminal that does not know its size.
 const FALLBACK: (u16, u16) = (80, 24);
-/// SIGTSTP on every architecture that we run on (signal(7)).
-const SIGTSTP: i32 = 20;
-/// 128 and the signal, as shells tell it.
-const TERMINATED: u8 = 128 + 15;
-const HUNG_UP: u8 = 128 + 1;
