@@ -131,7 +131,10 @@ pub(crate) fn request<'a>(requests: &'a [RequestView], word: &str) -> Result<&'a
                 id_begins(&request.id.to_string(), word)
             }
     };
-    let found = requests.iter().filter(means).collect();
+    let found: Vec<&RequestView> = requests.iter().filter(means).collect();
+    if is_code && found.len() > 1 {
+        return Err(same_code(&spaced(&digits), &found));
+    }
     only(
         found,
         "pairing request",
@@ -139,6 +142,20 @@ pub(crate) fn request<'a>(requests: &'a [RequestView], word: &str) -> Result<&'a
         "look at the digits again; on the device, ask anew if it has waited for some minutes",
         |request| format!("{} ({})", request.label, request.id),
     )
+}
+
+/// That a code does not say which device is meant: by chance, or as one of them makes itself look like the other.
+fn same_code(code: &str, found: &[&RequestView]) -> Failure {
+    let describe =
+        |request: &&RequestView| format!("{} from {} ({})", request.label, request.peer, request.id);
+    let all: Vec<String> = found.iter().map(describe).collect();
+    let detail = format!(
+        "{} devices show the code {code}, and nothing was done: {}",
+        found.len(),
+        all.join(", ")
+    );
+    let hint = "name one by its id; if you do not know which is yours, reject all of them and ask again on the device";
+    Failure::failed("ambiguous", detail, hint)
 }
 
 /// A code as people compare it: two groups of three digits.
@@ -340,7 +357,16 @@ mod tests {
             ("req_0000000000000001", "pending", Some("493027")),
             ("req_0000000000000002", "pending", Some("493027")),
         ]);
-        assert_eq!(code(request(&all, "493-027")), "ambiguous");
+        let Failure::Problem { problem, .. } = request(&all, "493027").unwrap_err() else {
+            panic!("a word is no pipe");
+        };
+        assert_eq!(problem.code, "ambiguous");
+        assert_eq!(
+            problem.detail,
+            "2 devices show the code 493-027, and nothing was done: phone from 127.0.0.1 (req_0000000000000001), \
+             phone from 127.0.0.1 (req_0000000000000002)"
+        );
+        assert_eq!(request(&all, "req_0000000000000002").unwrap().id, all[1].id);
     }
 
     #[test]
