@@ -10,7 +10,10 @@ use std::{
 
 use daemon::paths::Paths;
 use protocol::{Problem, access::WhoAmI};
-use reqwest::{Method, RequestBuilder, Response, StatusCode, Url};
+use reqwest::{
+    Method, RequestBuilder, Response, StatusCode, Url,
+    header::{ETAG, HeaderValue, IF_NONE_MATCH},
+};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
@@ -118,6 +121,30 @@ impl Client {
             .await
     }
 
+    /// Asks for a value once it is another than the one that this tag of an answer stands for, which is held back for so long
+    /// at most; `None` where it is still the same.
+    pub(crate) async fn other<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        known: &mut Option<HeaderValue>,
+        patience: Duration,
+    ) -> Result<Option<T>, Failure> {
+        let mut request = self.request(Method::GET, &format!("{path}?wait={}", patience.as_secs()));
+        if let Some(tag) = known.as_ref() {
+            request = request.header(IF_NONE_MATCH, tag);
+        }
+        let request = request.timeout(patience + QUICK + self.slack());
+        let response = self.0.send(request).await?;
+        if response.status() == StatusCode::NOT_MODIFIED {
+            return Ok(None);
+        }
+        let tag = response.headers().get(ETAG).cloned();
+        let body = response.bytes().await.map_err(|error| self.0.broken(&error))?;
+        let value = understood(&body)?;
+        *known = tag;
+        Ok(Some(value))
+    }
+
     /// Asks for bytes that are no JSON, or that are JSON for somebody else.
     pub(crate) async fn bytes(&self, path: &str) -> Result<Vec<u8>, Failure> {
         self.answer(self.request(Method::GET, path), THOROUGH).await
@@ -167,15 +194,7 @@ impl Client {
         request: RequestBuilder,
         patience: Duration,
     ) -> Result<T, Failure> {
-        let body = self.answer(request, patience).await?;
-        serde_json::from_slice(&body).map_err(|error| {
-            let hint = "daemon and command are of different versions: `transom shutdown`, then `transom up`";
-            Failure::failed(
-                "unknown_answer",
-                format!("the daemon's answer is not understood: {error}"),
-                hint,
-            )
-        })
+        understood(&self.answer(request, patience).await?)
     }
 
     async fn answer(&self, request: RequestBuilder, patience: Duration) -> Result<Vec<u8>, Failure> {
@@ -256,6 +275,18 @@ pub(crate) fn with_query(path: &str, query: &impl Serialize) -> String {
         Some(query) if !query.is_empty() => format!("{path}?{query}"),
         _ => path.to_owned(),
     }
+}
+
+/// The value of an answer.
+fn understood<T: DeserializeOwned>(body: &[u8]) -> Result<T, Failure> {
+    serde_json::from_slice(body).map_err(|error| {
+        let hint = "daemon and command are of different versions: `transom shutdown`, then `transom up`";
+        Failure::failed(
+            "unknown_answer",
+            format!("the daemon's answer is not understood: {error}"),
+            hint,
+        )
+    })
 }
 
 /// What an answer that is no success means.

@@ -1,6 +1,6 @@
 //! Drawing a screenful so that only what changed is written.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, sync::Arc};
 
 use anstyle::Style;
 use unicode_width::UnicodeWidthChar;
@@ -12,6 +12,8 @@ pub(crate) struct Span {
     pub(crate) text: String,
     /// Its style.
     pub(crate) style: Style,
+    /// The address that it opens (OSC 8), of visible ASCII.
+    pub(crate) link: Option<Arc<str>>,
 }
 
 impl Span {
@@ -25,6 +27,7 @@ impl Span {
         Self {
             text: text.into(),
             style,
+            link: None,
         }
     }
 }
@@ -34,6 +37,7 @@ impl Span {
 pub(crate) struct Frame {
     columns: usize,
     rows: Vec<Vec<Cell>>,
+    flow: Option<(usize, Span)>,
 }
 
 /// One cell; the one behind a wide character is empty.
@@ -41,6 +45,7 @@ pub(crate) struct Frame {
 struct Cell {
     text: String,
     style: Style,
+    link: Option<Arc<str>>,
 }
 
 impl Frame {
@@ -48,15 +53,28 @@ impl Frame {
     pub(crate) fn new(columns: usize, rows: usize, lines: &[Vec<Span>]) -> Self {
         let mut all: Vec<Vec<Cell>> = lines.iter().take(rows).map(|line| cells(line, columns)).collect();
         all.resize(rows, Vec::new());
-        Self { columns, rows: all }
+        Self {
+            columns,
+            rows: all,
+            flow: None,
+        }
+    }
+
+    /// The same with a text from the beginning of this row on that the terminal itself breaks, so that it is copied in one
+    /// piece. The rows that it takes are blank in the lines, and there are as many.
+    pub(crate) fn with_flow(mut self, row: usize, text: Span) -> Self {
+        self.flow = Some((row, text));
+        self
     }
 
     /// The bytes that draw this frame where `former` stands, or on any screen if there is none.
     ///
     /// They are one synchronized update, and end in the default style; nothing at all where nothing changed.
     pub(crate) fn draw_over(&self, former: Option<&Self>, has_colour: bool) -> Vec<u8> {
-        let same_size = |other: &&Self| other.columns == self.columns && other.rows.len() == self.rows.len();
-        let former = former.filter(same_size);
+        let is_like = |other: &&Self| {
+            other.columns == self.columns && other.rows.len() == self.rows.len() && other.flow == self.flow
+        };
+        let former = former.filter(is_like);
         let mut drawn = String::new();
         let none = Vec::new();
         for (row, cells) in self.rows.iter().enumerate() {
@@ -67,6 +85,17 @@ impl Frame {
         if drawn.is_empty() && clear.is_empty() {
             return Vec::new();
         }
+        if let (Some((row, text)), None) = (&self.flow, former) {
+            let Span { text, style, link } = text;
+            let style = if has_colour { *style } else { Style::new() };
+            let (open, close) = (opening(link.as_ref()), link.as_ref().map_or("", |_| CLOSE));
+            let at = row + 1;
+            write!(
+                drawn,
+                "\x1b[{at};1H\x1b[m{style}{WRAP}{open}{text}{close}{NO_WRAP}"
+            )
+            .expect(INFALLIBLE);
+        }
         format!("{BEGIN}{clear}{drawn}\x1b[m{END}").into_bytes()
     }
 }
@@ -75,6 +104,7 @@ impl Frame {
 fn draw_row(row: usize, cells: &[Cell], before: &[Cell], has_colour: bool, drawn: &mut String) {
     let mut at = None;
     let mut style = None;
+    let mut link = None;
     for (column, cell) in cells.iter().enumerate() {
         let is_same = before
             .get(column)
@@ -90,9 +120,17 @@ fn draw_row(row: usize, cells: &[Cell], before: &[Cell], has_colour: bool, drawn
             write!(drawn, "\x1b[m{}", cell.style).expect(INFALLIBLE);
             style = Some(cell.style);
         }
+        if link != cell.link {
+            drawn.push_str(if cell.link.is_none() { CLOSE } else { "" });
+            drawn.push_str(&opening(cell.link.as_ref()));
+            link.clone_from(&cell.link);
+        }
         drawn.push_str(&cell.text);
         // Terminals differ about the width of some characters: behind those the place is said anew.
         at = cell.text.is_ascii().then_some(column + 1);
+    }
+    if link.is_some() {
+        drawn.push_str(CLOSE);
     }
     // Everything behind the line's end is blank now.
     if before
@@ -105,8 +143,13 @@ fn draw_row(row: usize, cells: &[Cell], before: &[Cell], has_colour: bool, drawn
 
 impl Cell {
     fn is_blank(&self) -> bool {
-        self.text == " " && self.style == Style::new()
+        self.text == " " && self.style == Style::new() && self.link.is_none()
     }
+}
+
+/// Begins a hyperlink; its parts on several lines are one by their id.
+fn opening(link: Option<&Arc<str>>) -> String {
+    link.map_or_else(String::new, |link| format!("\x1b]8;id=link;{link}\x1b\\"))
 }
 
 fn cells(line: &[Span], columns: usize) -> Vec<Cell> {
@@ -127,11 +170,13 @@ fn cells(line: &[Span], columns: usize) -> Vec<Cell> {
             cells.push(Cell {
                 text: character.to_string(),
                 style: span.style,
+                link: span.link.clone(),
             });
             for _ in 1..width {
                 cells.push(Cell {
                     text: String::new(),
                     style: span.style,
+                    link: span.link.clone(),
                 });
             }
         }
@@ -142,6 +187,11 @@ fn cells(line: &[Span], columns: usize) -> Vec<Cell> {
 /// Begin and end of a synchronized update; terminals that do not know them ignore them.
 const BEGIN: &str = "\x1b[?2026h";
 const END: &str = "\x1b[?2026l";
+/// Ends a hyperlink.
+const CLOSE: &str = "\x1b]8;;\x1b\\";
+/// Whether the terminal goes on in the next line where one is full.
+const WRAP: &str = "\x1b[?7h";
+const NO_WRAP: &str = "\x1b[?7l";
 const INFALLIBLE: &str = "writing to a String cannot fail";
 
 #[cfg(test)]
@@ -209,6 +259,30 @@ mod tests {
     fn without_colour_no_style_is_written() {
         let red = Frame::new(9, 1, &[vec![Span::styled("b", RED)]]);
         assert!(!text(&red.draw_over(None, false)).contains("31m"));
+    }
+
+    #[test]
+    fn a_link_opens_before_its_text_and_closes_behind_it() {
+        let mut link = Span::plain("b");
+        link.link = Some("https://x".into());
+        let line = [Span::plain("a"), link, Span::plain("c")];
+        let drawn = text(&Frame::new(9, 1, &[line.to_vec()]).draw_over(None, false));
+        assert!(
+            drawn.contains("a\x1b]8;id=link;https://x\x1b\\b\x1b]8;;\x1b\\c"),
+            "{drawn:?}"
+        );
+        let drawn = text(&Frame::new(9, 1, &[line[..2].to_vec()]).draw_over(None, false));
+        assert!(drawn.contains("b\x1b]8;;\x1b\\\x1b[m"), "{drawn:?}");
+    }
+
+    #[test]
+    fn a_flow_is_broken_by_the_terminal_and_drawn_anew_only_where_it_changed() {
+        let with = |flow: &str| frame(5, 4, &["top", "", "", "end"]).with_flow(1, Span::plain(flow));
+        let (one, two) = (with("abcdefg"), with("abcdefgh"));
+        let lines = shown(5, 4, &[one.clone(), two.clone()]).0;
+        assert_eq!(lines, ["top", "abcde", "fgh", "end"]);
+        assert!(one.draw_over(Some(&one.clone()), true).is_empty());
+        assert_eq!(shown(5, 4, &[two, frame(5, 4, &["x"])]).0, ["x", "", "", ""]);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::{failure::Failure, output};
 #[derive(Debug)]
 pub(crate) struct Patience {
     limit: Option<Duration>,
+    is_silent: bool,
     backoff: Backoff,
     away_since: Option<Instant>,
     has_said: bool,
@@ -18,6 +19,14 @@ pub(crate) struct Patience {
 impl Patience {
     /// Gives up once the daemon has been away for [`LIMIT`]; says so on standard error where that takes long.
     pub(crate) fn bounded() -> Self {
+        Self {
+            is_silent: false,
+            ..Self::silent()
+        }
+    }
+
+    /// The same, but says nothing, as somebody looks on who is shown it.
+    pub(crate) fn silent() -> Self {
         Self {
             limit: Some(LIMIT),
             ..Self::endless()
@@ -28,6 +37,7 @@ impl Patience {
     pub(crate) fn endless() -> Self {
         Self {
             limit: None,
+            is_silent: true,
             backoff: Backoff::default(),
             away_since: None,
             has_said: false,
@@ -52,7 +62,7 @@ impl Patience {
             if away >= limit {
                 return Err(failure);
             }
-            if away >= SILENCE && !self.has_said {
+            if away >= SILENCE && !self.has_said && !self.is_silent {
                 self.has_said = true;
                 output::note("the daemon is away; this goes on once it is back");
             }

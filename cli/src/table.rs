@@ -40,7 +40,7 @@ impl Table {
         let lines = self.lines(width);
         let lines = lines.iter().map(|line| {
             let spans = line.iter().map(|span| {
-                let Span { text, style } = span;
+                let Span { text, style, .. } = span;
                 if style.is_plain() {
                     text.clone()
                 } else {

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use reqwest::{Method, RequestBuilder, Response};
+use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::UnixStream,
@@ -146,7 +146,8 @@ pub(crate) fn broken(place: &Place, error: &reqwest::Error) -> Failure {
 /// The daemon's refusal, or what kept it from being read.
 pub(crate) async fn done(response: Response, place: &Place) -> Result<Response, Failure> {
     let status = response.status();
-    if status.is_success() {
+    // That nothing is new is said to who asks for what is new only.
+    if status.is_success() || status == StatusCode::NOT_MODIFIED {
         return Ok(response);
     }
     let body = response.bytes().await.map_err(|error| broken(place, &error))?;

@@ -2,6 +2,8 @@
 
 mod exit_codes;
 mod in_a_terminal;
+mod pair_pending;
+mod pair_screen;
 mod pairing;
 mod pipes;
 mod remote;

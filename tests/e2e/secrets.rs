@@ -152,8 +152,9 @@ async fn pair_by_command_line(daemon: &TestDaemon, evidence: &mut Evidence) -> h
     let exchanged = device.exchange().await;
     evidence.token("a device token", exchanged.token.expose(), 1);
     device.try_commit(lost.token.expose()).await.problem();
-    assert_eq!(device.try_commit(exchanged.token.expose()).await.verdict(), "204");
+    // It ends by the commit.
     evidence.process("transom pair", pair.pid());
+    assert_eq!(device.try_commit(exchanged.token.expose()).await.verdict(), "204");
     let committed = pair.finish().await;
     // Its first line is what hands the offer out.
     let (_, rest) = committed.stdout.split_once('\n').unwrap();

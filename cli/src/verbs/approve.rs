@@ -38,25 +38,24 @@ pub(super) struct Terms {
     pub(super) any_path: bool,
 }
 
+impl From<&Terms> for Approve {
+    fn from(terms: &Terms) -> Self {
+        Self {
+            role: terms.role,
+            label: terms.label.clone(),
+            expires_in: terms.expires,
+            can_revoke: terms.can_revoke.then_some(true),
+            any_path: terms.any_path.then_some(true),
+        }
+    }
+}
+
 /// Approves the one live request that is meant.
 pub(crate) async fn run(args: Args) -> Result<u8, Failure> {
     let client = Client::of_environment()?;
     let requests: Vec<RequestView> = client.get("/pairing/requests").await?;
     let request = names::request(&requests, &args.request)?;
-    let Terms {
-        role,
-        label,
-        expires,
-        can_revoke,
-        any_path,
-    } = args.terms;
-    let terms = Approve {
-        role,
-        label,
-        expires_in: expires,
-        can_revoke: can_revoke.then_some(true),
-        any_path: any_path.then_some(true),
-    };
+    let terms = Approve::from(&args.terms);
     client
         .send(&format!("/pairing/requests/{}/approve", request.id), &terms)
         .await?;

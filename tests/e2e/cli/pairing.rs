@@ -1,62 +1,11 @@
 //! `transom pair`, `approve`, `reject`, `devices`, `revoke`.
 
-use harness::{Pairing, TerminalOf, TestDaemon, until};
+use harness::{TerminalOf, TestDaemon, until};
 use pairing::Role;
 use protocol::{
     access::Status,
     pairing::{Poll, PollStatus},
 };
-
-#[tokio::test]
-async fn pair_shows_a_link_and_a_code_asks_and_reports() {
-    let daemon = TestDaemon::start().await;
-    let terminal = TerminalOf::start(&daemon.command(&["pair"]), 160, 45).await;
-    let lines = terminal.until("the link", |lines| link_in(lines).is_some()).await;
-    let fragment = link_in(&lines).unwrap();
-    let mut device = Pairing::with_fragment(&daemon, &fragment);
-    let code = device.ask().await;
-    let lines = terminal.until_shows(&code.grouped()).await;
-    assert!(
-        lines.iter().any(|line| line.contains("a test's phone")),
-        "{lines:?}"
-    );
-    terminal.types(b"y\r").await;
-    let poll: Poll = device.poll(20).await.ok();
-    assert_eq!(poll.status, PollStatus::Approved);
-    let exchanged = device.exchange().await;
-    assert_eq!(device.try_commit(exchanged.token.expose()).await.status, 204);
-    assert_eq!(terminal.exit().await.code, Some(0));
-    terminal.until_shows(&exchanged.device_id.to_string()).await;
-}
-
-#[tokio::test]
-async fn a_device_that_asks_anew_before_it_showed_its_key_is_the_one_that_pair_asks_about() {
-    let daemon = TestDaemon::start().await;
-    let terminal = TerminalOf::start(&daemon.command(&["pair"]), 160, 45).await;
-    let lines = terminal.until("the link", |lines| link_in(lines).is_some()).await;
-    let fragment = link_in(&lines).unwrap();
-    let mut given_up = Pairing::with_fragment(&daemon, &fragment);
-    given_up.request().await;
-    let mut device = Pairing::with_fragment(&daemon, &fragment);
-    let code = device.ask().await;
-    terminal.until_shows(&code.grouped()).await;
-    terminal.types(b"y\r").await;
-    let poll: Poll = device.poll(20).await.ok();
-    assert_eq!(poll.status, PollStatus::Approved);
-}
-
-#[tokio::test]
-async fn a_no_in_pair_is_access_denied_for_the_device() {
-    let daemon = TestDaemon::start().await;
-    let terminal = TerminalOf::start(&daemon.command(&["pair"]), 160, 45).await;
-    let lines = terminal.until("the link", |lines| link_in(lines).is_some()).await;
-    let mut device = Pairing::with_fragment(&daemon, &link_in(&lines).unwrap());
-    let code = device.ask().await;
-    terminal.until_shows(&code.grouped()).await;
-    terminal.types(b"n\r").await;
-    let poll: Poll = device.poll(20).await.ok();
-    assert_eq!(poll.status, PollStatus::AccessDenied);
-}
 
 #[tokio::test]
 async fn approve_and_reject_take_the_code_that_the_device_shows() {
@@ -176,12 +125,4 @@ async fn a_late_yes_to_revoke_revokes_all_the_same() {
     terminal.types(b"y\r").await;
     assert_eq!(terminal.exit().await.code, Some(0));
     assert_eq!(device.get("/v1/whoami").await.verdict(), "401 revoked");
-}
-
-/// The fragment of the link on the screen, which may be wrapped over several lines.
-fn link_in(lines: &[String]) -> Option<String> {
-    let text: String = lines.iter().map(|line| line.trim()).collect();
-    let fragment = text.split_once("/pair#")?.1;
-    let end = fragment.find("sha256/")? + "sha256/".len() + 43;
-    fragment.get(..end).map(str::to_owned)
 }

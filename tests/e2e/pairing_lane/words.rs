@@ -105,6 +105,11 @@ async fn transom_pair_shows_the_code_that_the_device_computes_and_reports_the_de
     let code = device.ask().await;
     let shown: serde_json::Value = serde_json::from_str(&pair.line_with("pending").await).unwrap();
     assert_eq!(shown["code"], code.to_string());
+    let approved: serde_json::Value = serde_json::from_str(&pair.line().await.unwrap()).unwrap();
+    assert_eq!(
+        (&approved["state"], &approved["id"]),
+        (&"approved".into(), &shown["id"])
+    );
     let exchanged = device.exchange_when_approved().await;
     assert_eq!(device.try_commit(exchanged.token.expose()).await.verdict(), "204");
     let last: serde_json::Value = serde_json::from_str(&pair.line_with("committed").await).unwrap();

@@ -2,27 +2,27 @@
 
 use std::{
     io::{BufRead, IsTerminal, Write},
-    sync::mpsc::{Receiver, TryRecvError, channel},
     thread,
 };
 
 use protocol::pairing::RequestView;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use super::super::revoke::is_yes;
-use crate::{names::spaced, output};
+use super::{super::revoke::is_yes, words};
+use crate::output;
 
 /// Where answers come from.
 pub(super) struct Answers {
-    /// Everybody is welcome.
+    /// The first is welcome.
     yes: bool,
     /// Lines of standard input, from the first question on.
-    lines: Option<Receiver<String>>,
+    lines: Option<UnboundedReceiver<String>>,
     /// Whether the cursor stands behind a question.
     is_asking: bool,
 }
 
 impl Answers {
-    /// Answers by a person, or yes to all.
+    /// Answers by a person, or yes to the first.
     pub(super) fn new(yes: bool) -> Self {
         Self {
             yes,
@@ -31,10 +31,10 @@ impl Answers {
         }
     }
 
-    /// Asks about the request.
-    pub(super) fn ask(&mut self, request: &RequestView) {
+    /// Asks about the request; whether the answer is yes already.
+    pub(super) fn ask(&mut self, request: &RequestView) -> bool {
         if self.yes {
-            return;
+            return true;
         }
         let lines = self.lines.get_or_insert_with(read_lines);
         if std::io::stdin().is_terminal() {
@@ -43,34 +43,32 @@ impl Answers {
             let mut stderr = anstream::stderr();
             write!(
                 stderr,
-                "Approve \"{}\" as {}? [y/N] ",
-                crate::escape::escape(&request.label),
+                "Approve {} as {}? [y/N] ",
+                words::name(request),
                 request.role
             )
             .ok();
             stderr.flush().ok();
             self.is_asking = true;
-        } else if let Some(code) = &request.code {
-            output::note(&format!(
-                "to decide elsewhere: transom approve {0}, or transom reject {0}",
-                spaced(code)
-            ));
+        } else {
+            output::note(&words::elsewhere(request));
         }
+        false
     }
 
-    /// The answer, if there is one.
-    pub(super) fn take(&mut self) -> Option<bool> {
-        if self.yes {
-            return Some(true);
-        }
-        match self.lines.as_ref()?.try_recv() {
-            Ok(line) => {
+    /// The next answer. Where nobody is asked, or standard input has ended, which is not a no, there is none.
+    pub(super) async fn next(&mut self) -> bool {
+        let line = match &mut self.lines {
+            Some(lines) => lines.recv().await,
+            None => None,
+        };
+        match line {
+            Some(line) => {
                 // The key that ended the line ended the question's, too.
                 self.is_asking = false;
-                Some(is_yes(&line))
+                is_yes(&line)
             }
-            // At its end standard input says nothing, which is not a no.
-            Err(TryRecvError::Empty | TryRecvError::Disconnected) => None,
+            None => std::future::pending().await,
         }
     }
 
@@ -82,8 +80,8 @@ impl Answers {
     }
 }
 
-fn read_lines() -> Receiver<String> {
-    let (lines, received) = channel();
+fn read_lines() -> UnboundedReceiver<String> {
+    let (lines, received) = unbounded_channel();
     thread::spawn(move || {
         for line in std::io::stdin().lock().lines().map_while(Result::ok) {
             if lines.send(line).is_err() {

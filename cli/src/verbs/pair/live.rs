@@ -1,0 +1,238 @@
+//! `transom pair` on a terminal.
+
+use std::{
+    io::{IsTerminal, stdin},
+    time::Duration,
+};
+
+use jiff::Timestamp;
+use pairing::RequestId;
+use tokio::{
+    io::AsyncReadExt,
+    sync::mpsc::Receiver,
+    time::{Instant, sleep_until},
+};
+
+use super::{
+    counter::Counter,
+    desk::Happened,
+    news::{self, News},
+    view::View,
+    words,
+};
+use crate::{
+    exit,
+    failure::Failure,
+    frame::Frame,
+    full_screen::{self, FullScreen, Signals, Told},
+    output,
+};
+
+/// Lets devices in until one is, or the person has enough.
+pub(super) async fn show(mut counter: Counter, mut view: View) -> Result<u8, Failure> {
+    // What keeps an offer from being made is said as of any other verb.
+    counter.offer().await?;
+    view.has_keys = stdin().is_terminal();
+    view.has_colour = output::has_colour();
+    let mut live = Live {
+        news: news::of_offers(&counter.client, true),
+        signals: Signals::new()?,
+        screen: FullScreen::enter()?,
+        drawn: None,
+        counter,
+        view,
+    };
+    let outcome = live.run().await;
+    let Live {
+        screen, mut counter, ..
+    } = live;
+    drop(screen);
+    counter.close().await;
+    for request in counter.desk.paired() {
+        output::line(&words::paired(request))?;
+    }
+    match outcome? {
+        Outcome::Done => Ok(exit::OK),
+        Outcome::Left if counter.desk.finishing().is_none() && !counter.desk.paired().is_empty() => {
+            Ok(exit::OK)
+        }
+        Outcome::Left => Err(words::interrupted(counter.desk.finishing())),
+    }
+}
+
+/// How it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    /// Whoever came is in.
+    Done,
+    /// The person left.
+    Left,
+}
+
+struct Live {
+    news: Receiver<Result<News, Failure>>,
+    signals: Signals,
+    screen: FullScreen,
+    drawn: Option<Frame>,
+    counter: Counter,
+    view: View,
+}
+
+impl Live {
+    async fn run(&mut self) -> Result<Outcome, Failure> {
+        let mut input = [0; 256];
+        let mut stdin = tokio::io::stdin();
+        let mut next_draw = Instant::now();
+        loop {
+            self.counter.keep_offering().await?;
+            if self.is_done() {
+                return Ok(Outcome::Done);
+            }
+            tokio::select! {
+                news = self.news.recv() => {
+                    let Some(news) = news else { return Ok(Outcome::Left) };
+                    let happened = self.counter.desk.take(news?, Timestamp::now());
+                    self.take(happened).await?;
+                    next_draw = next_draw.min(Instant::now() + SHORTEST);
+                }
+                read = stdin.read(&mut input), if self.view.has_keys => {
+                    let length = read.unwrap_or_default();
+                    self.view.has_keys = length > 0;
+                    for key in full_screen::keys(&input[..length], &KEYS) {
+                        if self.press(key).await? {
+                            return Ok(Outcome::Left);
+                        }
+                    }
+                    next_draw = Instant::now();
+                }
+                signal = self.signals.next() => match signal {
+                    Told::Draw => next_draw = Instant::now(),
+                    Told::Suspend => {
+                        self.suspend()?;
+                        next_draw = Instant::now();
+                    }
+                    Told::End(_) => return Ok(Outcome::Left),
+                },
+                () = sleep_until(next_draw) => {
+                    next_draw = self.draw()?;
+                }
+            }
+        }
+    }
+
+    /// Whether whoever came is in; of several the first one has been, where nobody is asked.
+    fn is_done(&self) -> bool {
+        let desk = &self.counter.desk;
+        desk.is_done() || (self.view.is_yes && !desk.paired().is_empty())
+    }
+
+    /// Whether the person leaves by this key.
+    async fn press(&mut self, key: Key) -> Result<bool, Failure> {
+        let now = Timestamp::now();
+        match key {
+            Key::Quit => return Ok(true),
+            Key::Suspend => self.suspend()?,
+            Key::Link => self.view.shows_link = !self.view.shows_link,
+            Key::Turn => self.view.is_turned = !self.view.is_turned,
+            Key::Yes | Key::No => {
+                self.view.look(&self.counter.desk, now);
+                if let Some(id) = self.view.answerable(now).filter(|_| !self.view.is_yes) {
+                    self.decide(id, key == Key::Yes).await?;
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    async fn decide(&mut self, id: RequestId, is_yes: bool) -> Result<(), Failure> {
+        match self.counter.decide(id, is_yes).await {
+            Ok(happened) => self.note(happened.as_slice()),
+            // It may be over by now, which the next list says; everything else goes on.
+            Err(Failure::Problem { problem, .. }) => self.view.note = Some(problem.detail),
+            Err(failure) => return Err(failure),
+        }
+        self.view.look(&self.counter.desk, Timestamp::now());
+        Ok(())
+    }
+
+    async fn take(&mut self, happened: Vec<Happened>) -> Result<(), Failure> {
+        self.note(&happened);
+        self.view.look(&self.counter.desk, Timestamp::now());
+        let first = self.counter.desk.questions().next().map(|request| request.id);
+        match first {
+            Some(id) if self.view.is_yes && !self.is_done() => self.decide(id, true).await,
+            _ => Ok(()),
+        }
+    }
+
+    fn note(&mut self, happened: &[Happened]) {
+        for happened in happened {
+            self.view.note = match happened {
+                Happened::Claimed(_) | Happened::Approved(_) => None,
+                Happened::Paired(request) => Some(words::paired_in_a_note(request)),
+                Happened::Ended(request, end) => Some(words::ended(request, *end)),
+                Happened::OfferEnded(why) => match words::replaced(*why) {
+                    Some(why) => Some(why.to_owned()),
+                    None => continue,
+                },
+            };
+        }
+    }
+
+    fn suspend(&mut self) -> Result<(), Failure> {
+        self.screen.suspend()?;
+        self.drawn = None;
+        Ok(())
+    }
+
+    /// Draws, and says when to do so next.
+    fn draw(&mut self) -> Result<Instant, Failure> {
+        let now = Timestamp::now();
+        let happened = self.counter.desk.renew(now);
+        self.note(happened.as_slice());
+        let (columns, rows) = output::size().unwrap_or(FALLBACK);
+        let size = (usize::from(columns), usize::from(rows));
+        let frame = self.view.frame(&self.counter.desk, size, now);
+        let bytes = frame.draw_over(self.drawn.as_ref(), self.view.has_colour);
+        if !bytes.is_empty() {
+            self.screen.write(&bytes)?;
+        }
+        self.drawn = Some(frame);
+        let settling = self.view.settles_at(now).map(|at| at.duration_since(now));
+        let settling = settling.and_then(|left| left.try_into().ok());
+        Ok(Instant::now() + settling.unwrap_or(LONGEST).min(LONGEST))
+    }
+}
+
+/// What a key asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Key {
+    Yes,
+    No,
+    Quit,
+    Suspend,
+    Link,
+    Turn,
+}
+
+const KEYS: [(&[u8], Key); 13] = [
+    (b"y", Key::Yes),
+    (b"Y", Key::Yes),
+    (b"n", Key::No),
+    (b"N", Key::No),
+    (b"q", Key::Quit),
+    (b"Q", Key::Quit),
+    (b"\x03", Key::Quit),
+    (b"\x04", Key::Quit),
+    (b"\x1c", Key::Quit),
+    (b"\x1a", Key::Suspend),
+    (b"l", Key::Link),
+    (b"L", Key::Link),
+    (b"i", Key::Turn),
+];
+/// Changes in so short a time are drawn together: faster is not seen.
+const SHORTEST: Duration = Duration::from_millis(30);
+/// Times on the screen are in seconds.
+const LONGEST: Duration = Duration::from_secs(1);
+/// For a terminal that does not know its size.
+const FALLBACK: (u16, u16) = (80, 24);

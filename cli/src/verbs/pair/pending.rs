@@ -1,0 +1,170 @@
+//! `transom pair --pending`: the devices that ask, with an offer or without.
+
+mod list;
+
+use std::{
+    io::{IsTerminal, stdin, stdout},
+    time::Duration,
+};
+
+use jiff::Timestamp;
+use pairing::RequestId;
+use protocol::pairing::{Approve, RequestView};
+use serde_json::json;
+use tokio::{
+    io::AsyncReadExt,
+    sync::mpsc::Receiver,
+    time::{Instant, sleep_until},
+};
+
+use self::list::{Key, List, keys};
+use super::{
+    news::{self, News},
+    words,
+};
+use crate::{
+    client::Client,
+    exit,
+    failure::Failure,
+    frame::Frame,
+    full_screen::{FullScreen, Signals, Told},
+    output,
+    verbs::approve::Terms,
+};
+
+/// Shows who asks: on a terminal until told to stop, with a yes or no for each; else once.
+pub(super) async fn run(client: Client, terms: Terms, json: bool) -> Result<u8, Failure> {
+    let mut requests: Vec<RequestView> = client.get("/pairing/requests").await?;
+    requests.retain(list::is_open);
+    if json {
+        output::json(&requests)?;
+    } else if stdout().is_terminal() && super::can_draw() {
+        return show(client, terms).await;
+    } else if requests.is_empty() {
+        output::note("nobody asks to be paired");
+    } else {
+        let table = list::table(&requests, Timestamp::now());
+        output::line(&table.render(output::width()))?;
+    }
+    Ok(exit::OK)
+}
+
+async fn show(client: Client, terms: Terms) -> Result<u8, Failure> {
+    let mut pending = Pending {
+        news: news::of_requests(&client),
+        signals: Signals::new()?,
+        screen: FullScreen::enter()?,
+        drawn: None,
+        list: List::new(stdin().is_terminal(), terms.role),
+        client,
+        terms,
+    };
+    let outcome = pending.run().await;
+    let Pending { screen, list, .. } = pending;
+    drop(screen);
+    for request in list.paired() {
+        output::line(&words::paired(request))?;
+    }
+    outcome
+}
+
+struct Pending {
+    client: Client,
+    terms: Terms,
+    news: Receiver<Result<News, Failure>>,
+    signals: Signals,
+    screen: FullScreen,
+    drawn: Option<Frame>,
+    list: List,
+}
+
+impl Pending {
+    async fn run(&mut self) -> Result<u8, Failure> {
+        let mut input = [0; 256];
+        let mut stdin = tokio::io::stdin();
+        let mut next_draw = Instant::now();
+        loop {
+            tokio::select! {
+                news = self.news.recv() => {
+                    let Some(news) = news else { return Ok(exit::OK) };
+                    self.list.take(news?, Timestamp::now());
+                    next_draw = next_draw.min(Instant::now() + SHORTEST);
+                }
+                read = stdin.read(&mut input), if self.list.has_keys => {
+                    let length = read.unwrap_or_default();
+                    self.list.has_keys = length > 0;
+                    for key in keys(&input[..length]) {
+                        match key {
+                            Key::Quit => return Ok(exit::OK),
+                            Key::Suspend => self.suspend()?,
+                            Key::Yes | Key::No => match self.list.asked() {
+                                Some(id) => self.decide(id, key == Key::Yes).await?,
+                                None => self.list.press(key),
+                            },
+                            other => self.list.press(other),
+                        }
+                    }
+                    next_draw = Instant::now();
+                }
+                signal = self.signals.next() => match signal {
+                    Told::Draw => next_draw = Instant::now(),
+                    Told::Suspend => {
+                        self.suspend()?;
+                        next_draw = Instant::now();
+                    }
+                    Told::End(code) => return Ok(code),
+                },
+                () = sleep_until(next_draw) => {
+                    self.draw()?;
+                    next_draw = Instant::now() + LONGEST;
+                }
+            }
+        }
+    }
+
+    async fn decide(&mut self, id: RequestId, is_yes: bool) -> Result<(), Failure> {
+        let decided = if is_yes {
+            let path = format!("/pairing/requests/{id}/approve");
+            let approved = self.client.post(&path, &Approve::from(&self.terms)).await;
+            approved.map(|request: RequestView| self.list.approved(request))
+        } else {
+            let path = format!("/pairing/requests/{id}/reject");
+            let rejected = self.client.send(&path, &json!({})).await;
+            rejected.map(|()| self.list.rejected(id))
+        };
+        match decided {
+            Ok(()) => Ok(()),
+            // It may be over by now, which the next list says; everything else goes on.
+            Err(Failure::Problem { problem, .. }) => {
+                self.list.refused(problem.detail);
+                Ok(())
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+
+    fn suspend(&mut self) -> Result<(), Failure> {
+        self.screen.suspend()?;
+        self.drawn = None;
+        Ok(())
+    }
+
+    fn draw(&mut self) -> Result<(), Failure> {
+        let (columns, rows) = output::size().unwrap_or(FALLBACK);
+        let size = (usize::from(columns), usize::from(rows));
+        let frame = self.list.frame(size, Timestamp::now());
+        let bytes = frame.draw_over(self.drawn.as_ref(), output::has_colour());
+        if !bytes.is_empty() {
+            self.screen.write(&bytes)?;
+        }
+        self.drawn = Some(frame);
+        Ok(())
+    }
+}
+
+/// Changes in so short a time are drawn together: faster is not seen.
+const SHORTEST: Duration = Duration::from_millis(30);
+/// Times on the screen are in seconds.
+const LONGEST: Duration = Duration::from_secs(1);
+/// For a terminal that does not know its size.
+const FALLBACK: (u16, u16) = (80, 24);
