@@ -27,15 +27,15 @@ On a terminal it shows a QR code and the link of an offer, and asks when a devic
 with those on the device before you say yes. What is shown always works: an offer that ends is replaced. It ends \
 with the first device that is paired, and with q or Ctrl-C, which take the offer back.
 
---pending shows those that ask on their own, without an offer, and lets you pick one. Elsewhere than on a \
-terminal it lists them once.
+--pending shows all that ask, those without an offer too, and lets you pick one. Elsewhere than on a terminal \
+it lists them once.
 
 With --json: a line for each offer (with its `url`), and a line for the request that claims it whenever that \
 changes: its `state` is `pending` when it comes, then `approved`, then `committed`, with the `device_id`; or \
 `rejected`, `expired` or `hung_up`. Approve with --yes, or with `transom approve CODE` from elsewhere.
 
-Exit codes: 0 paired, 1 rejected, or broken off before anything was paired, 3 the daemon stayed away for a \
-minute, 5 the device was approved and did not finish in time.")]
+Exit codes: 0 paired, 1 broken off before anything was paired or, elsewhere than on a terminal, rejected, 3 the \
+daemon stayed away for a minute, 5 the device was approved and did not finish in time.")]
 pub(crate) struct Args {
     #[command(flatten)]
     terms: Terms,

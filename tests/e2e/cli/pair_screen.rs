@@ -217,15 +217,7 @@ async fn with_no_color_nothing_is_coloured() {
 async fn without_a_keyboard_it_says_how_to_decide_elsewhere() {
     let daemon = TestDaemon::start().await;
     let script = format!("exec {} pair < /dev/null", harness::binary().display());
-    let mut shell = tokio::process::Command::new("/bin/sh");
-    shell.env_clear().args(["-c", &script]);
-    let command = daemon.command(&[]);
-    let set = command
-        .as_std()
-        .get_envs()
-        .filter_map(|(name, value)| Some((name, value?)));
-    shell.envs(set);
-    let terminal = TerminalOf::start(&shell, 80, 24).await;
+    let terminal = TerminalOf::start(&shell_with(&daemon, &script), 80, 24).await;
     let lines = terminal.until("a code", |lines| scanned(lines).is_some()).await;
     let mut device = Pairing::with_fragment(&daemon, &scanned(&lines).unwrap());
     let code = device.ask().await.grouped();
@@ -234,6 +226,26 @@ async fn without_a_keyboard_it_says_how_to_decide_elsewhere() {
     let exchanged = device.exchange_when_approved().await;
     assert_eq!(device.try_commit(exchanged.token.expose()).await.status, 204);
     assert_eq!(terminal.exit().await.code, Some(0));
+}
+
+#[tokio::test]
+async fn on_a_terminal_that_cannot_be_drawn_on_it_asks_in_lines() {
+    let daemon = TestDaemon::start().await;
+    let script = format!("TERM=dumb exec {} pair", harness::binary().display());
+    let terminal = TerminalOf::start(&shell_with(&daemon, &script), 160, 24).await;
+    let lines = terminal.until_shows("Waiting for the device").await;
+    assert!(lines[0].starts_with("https://"), "{lines:#?}");
+    let mut device = Pairing::with_fragment(&daemon, &link_on(&lines).unwrap());
+    let code = device.ask().await.grouped();
+    terminal.until_shows(&code).await;
+    terminal
+        .until_shows("Approve \"a test's phone\" as viewer? [y/N]")
+        .await;
+    terminal.types(b"y\r").await;
+    let exchanged = device.exchange_when_approved().await;
+    assert_eq!(device.try_commit(exchanged.token.expose()).await.status, 204);
+    assert_eq!(terminal.exit().await.code, Some(0));
+    terminal.until_shows("cuts it off").await;
 }
 
 #[tokio::test]
@@ -260,6 +272,19 @@ async fn a_reader_that_goes_ends_it_without_a_word_and_takes_the_offer_back() {
             "{offers:?}"
         );
     }
+}
+
+/// A shell with the environment of the daemon's commands.
+fn shell_with(daemon: &TestDaemon, script: &str) -> tokio::process::Command {
+    let mut shell = tokio::process::Command::new("/bin/sh");
+    shell.env_clear().args(["-c", script]);
+    let command = daemon.command(&[]);
+    let set = command
+        .as_std()
+        .get_envs()
+        .filter_map(|(name, value)| Some((name, value?)));
+    shell.envs(set);
+    shell
 }
 
 /// The command on a terminal of 80 × 24, and the fragment of the link in the code that it shows.

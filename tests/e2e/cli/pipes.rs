@@ -6,7 +6,7 @@ use harness::{Finished, TestDaemon, within};
 use tokio::process::Command;
 
 /// Verbs that print, with a session `build` that has ended and one `serve` that runs.
-const VERBS: [&[&str]; 29] = [
+const VERBS: [&[&str]; 30] = [
     &["--help"],
     &["wait", "--help"],
     &["ls"],
@@ -16,6 +16,7 @@ const VERBS: [&[&str]; 29] = [
     &["status"],
     &["status", "--json"],
     &["devices", "--json"],
+    &["pair", "--pending", "--json"],
     &["config", "show"],
     &["shell-init", "bash"],
     &["run", "true"],

@@ -181,7 +181,11 @@ impl View {
         if let Some(since) = desk.away_since() {
             let away = format!("The daemon is away since {}.", duration::since(since, now));
             let mut text = lines(&away, ALERT, columns);
-            text.extend(lines("This goes on once it is back.", PLAIN, columns));
+            text.extend(lines(
+                "This goes on once it is back. `transom up` starts one.",
+                PLAIN,
+                columns,
+            ));
             return text;
         }
         if let Some(request) = desk.questions().next() {
@@ -253,7 +257,9 @@ impl View {
         };
         text.extend(lines(how, PLAIN, columns));
         text.extend(self.pieces(offer, columns));
-        if is_loopback(offer.made.url.expose()) {
+        // Where there is little room, what has happened is said first.
+        let has_room = self.note.is_none() || rows >= ROOMY;
+        if has_room && is_loopback(offer.made.url.expose()) {
             let near = "It leads to this machine alone: from elsewhere it needs a tunnel (ssh -L).";
             text.extend(lines(near, FAINT, columns));
         }
@@ -369,6 +375,8 @@ const GAP: usize = 2;
 /// Columns of the words beside the picture, at least and at most.
 const WORDS: usize = 29;
 const WORDS_AT_MOST: usize = 60;
+/// Rows from which on there is room for everything beside the picture.
+const ROOMY: usize = 30;
 /// Rows of the words below the picture, at least: as many as a question has.
 const WORDS_BELOW: usize = 19;
 const BLACK: Option<anstyle::Color> = Some(anstyle::Color::Ansi256(Ansi256Color(16)));
