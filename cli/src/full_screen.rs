@@ -18,12 +18,15 @@ pub(crate) use self::{
     keys::keys,
     signals::{Signals, Told},
 };
-use crate::panics;
+use crate::{frame::Frame, output, panics};
 
 /// The terminal with the alternate screen, without a cursor, and with keys that come one by one; dropping it restores
 /// what it was.
 #[derive(Debug)]
-pub(crate) struct FullScreen(());
+pub(crate) struct FullScreen {
+    /// What it shows.
+    drawn: Option<Frame>,
+}
 
 /// What has to be restored: nothing, or the modes of a keyboard if standard input is one. Taken by who restores first.
 static SAVED: Mutex<Option<Option<Termios>>> = Mutex::new(None);
@@ -38,28 +41,42 @@ impl FullScreen {
     /// It cannot be set up.
     pub(crate) fn enter() -> io::Result<Self> {
         panics::restore_before(&ON_PANIC, restore);
-        let screen = Self(());
+        let screen = Self { drawn: None };
         begin()?;
         Ok(screen)
     }
 
-    /// Writes.
+    /// Columns and rows now.
+    #[expect(
+        clippy::unused_self,
+        reason = "the size is that of the terminal which this stands for"
+    )]
+    pub(crate) fn size(&self) -> (usize, usize) {
+        let (columns, rows) = output::size().unwrap_or(FALLBACK);
+        (columns.into(), rows.into())
+    }
+
+    /// Shows the frame instead of the one before.
     ///
     /// # Errors
     /// The terminal is gone.
-    #[expect(clippy::unused_self, reason = "who draws has the screen")]
-    pub(crate) fn write(&self, bytes: &[u8]) -> io::Result<()> {
+    pub(crate) fn draw(&mut self, frame: Frame, has_colour: bool) -> io::Result<()> {
+        let bytes = frame.draw_over(self.drawn.as_ref(), has_colour);
+        self.drawn = Some(frame);
+        if bytes.is_empty() {
+            return Ok(());
+        }
         let mut stdout = io::stdout().lock();
-        stdout.write_all(bytes)?;
+        stdout.write_all(&bytes)?;
         stdout.flush()
     }
 
-    /// Gives the terminal back until this process is continued (Ctrl-Z); everything has to be drawn anew then.
+    /// Gives the terminal back until this process is continued (Ctrl-Z); everything is drawn anew then.
     ///
     /// # Errors
     /// It cannot be set up again.
-    #[expect(clippy::unused_self, reason = "only who has the screen can give it back")]
-    pub(crate) fn suspend(&self) -> io::Result<()> {
+    pub(crate) fn suspend(&mut self) -> io::Result<()> {
+        self.drawn = None;
         restore();
         kill_process(getpid(), Signal::STOP)?;
         begin()
@@ -107,3 +124,5 @@ fn restore() {
 const ENTER: &[u8] = b"\x1b[?1049h\x1b[?25l\x1b[?7l";
 /// Ends a synchronized update and colours, and undoes what was taken.
 const LEAVE: &[u8] = b"\x1b[?2026l\x1b[m\x1b[?7h\x1b[?25h\x1b[?1049l";
+/// For a terminal that does not know its size.
+const FALLBACK: (u16, u16) = (80, 24);

@@ -19,7 +19,6 @@ use crate::{
     events::{self, Update},
     exit,
     failure::Failure,
-    frame::Frame,
     full_screen::{FullScreen, Signals, Told},
     output,
     patience::Patience,
@@ -35,7 +34,6 @@ pub(super) async fn show(client: Client) -> Result<u8, Failure> {
         has_keys: true,
         view: View::default(),
         screen: FullScreen::enter()?,
-        drawn: None,
     };
     watch.run().await
 }
@@ -47,7 +45,6 @@ struct Watch {
     has_keys: bool,
     view: View,
     screen: FullScreen,
-    drawn: Option<Frame>,
 }
 
 impl Watch {
@@ -68,7 +65,7 @@ impl Watch {
                     for key in keys(&input[..length]) {
                         match key {
                             Key::Quit => return Ok(exit::OK),
-                            Key::Suspend => self.suspend()?,
+                            Key::Suspend => self.screen.suspend()?,
                             other => self.view.scroll(other),
                         }
                     }
@@ -77,7 +74,7 @@ impl Watch {
                 signal = self.signals.next() => match signal {
                     Told::Draw => next_draw = Instant::now(),
                     Told::Suspend => {
-                        self.suspend()?;
+                        self.screen.suspend()?;
                         next_draw = Instant::now();
                     }
                     Told::End(code) => return Ok(code),
@@ -90,21 +87,10 @@ impl Watch {
         }
     }
 
-    fn suspend(&mut self) -> Result<(), Failure> {
-        self.screen.suspend()?;
-        self.drawn = None;
-        Ok(())
-    }
-
     fn draw(&mut self) -> Result<(), Failure> {
-        let (columns, rows) = output::size().unwrap_or(FALLBACK);
-        let size = (usize::from(columns), usize::from(rows));
+        let size = self.screen.size();
         let frame = self.view.frame(size, Timestamp::now());
-        let bytes = frame.draw_over(self.drawn.as_ref(), output::has_colour());
-        if !bytes.is_empty() {
-            self.screen.write(&bytes)?;
-        }
-        self.drawn = Some(frame);
+        self.screen.draw(frame, output::has_colour())?;
         Ok(())
     }
 }
@@ -113,5 +99,3 @@ impl Watch {
 const SHORTEST: Duration = Duration::from_millis(30);
 /// Times on the screen are in seconds.
 const LONGEST: Duration = Duration::from_secs(1);
-/// For a terminal that does not know its size.
-const FALLBACK: (u16, u16) = (80, 24);

@@ -23,7 +23,6 @@ use super::{
 use crate::{
     exit,
     failure::Failure,
-    frame::Frame,
     full_screen::{self, FullScreen, Signals, Told},
     output,
 };
@@ -38,7 +37,6 @@ pub(super) async fn show(mut counter: Counter, mut view: View) -> Result<u8, Fai
         news: news::of_offers(&counter.client, true),
         signals: Signals::new()?,
         screen: FullScreen::enter()?,
-        drawn: None,
         counter,
         view,
     };
@@ -73,7 +71,6 @@ struct Live {
     news: Receiver<Result<News, Failure>>,
     signals: Signals,
     screen: FullScreen,
-    drawn: Option<Frame>,
     counter: Counter,
     view: View,
 }
@@ -108,7 +105,7 @@ impl Live {
                 signal = self.signals.next() => match signal {
                     Told::Draw => next_draw = Instant::now(),
                     Told::Suspend => {
-                        self.suspend()?;
+                        self.screen.suspend()?;
                         next_draw = Instant::now();
                     }
                     Told::End(_) => return Ok(Outcome::Left),
@@ -131,7 +128,7 @@ impl Live {
         let now = Timestamp::now();
         match key {
             Key::Quit => return Ok(true),
-            Key::Suspend => self.suspend()?,
+            Key::Suspend => self.screen.suspend()?,
             Key::Link => self.view.shows_link = !self.view.shows_link,
             Key::Turn => self.view.is_turned = !self.view.is_turned,
             Key::Yes | Key::No => {
@@ -179,25 +176,14 @@ impl Live {
         }
     }
 
-    fn suspend(&mut self) -> Result<(), Failure> {
-        self.screen.suspend()?;
-        self.drawn = None;
-        Ok(())
-    }
-
     /// Draws, and says when to do so next.
     fn draw(&mut self) -> Result<Instant, Failure> {
         let now = Timestamp::now();
         let happened = self.counter.desk.renew(now);
         self.note(happened.as_slice());
-        let (columns, rows) = output::size().unwrap_or(FALLBACK);
-        let size = (usize::from(columns), usize::from(rows));
+        let size = self.screen.size();
         let frame = self.view.frame(&self.counter.desk, size, now);
-        let bytes = frame.draw_over(self.drawn.as_ref(), self.view.has_colour);
-        if !bytes.is_empty() {
-            self.screen.write(&bytes)?;
-        }
-        self.drawn = Some(frame);
+        self.screen.draw(frame, self.view.has_colour)?;
         let settling = self.view.settles_at(now).map(|at| at.duration_since(now));
         let settling = settling.and_then(|left| left.try_into().ok());
         Ok(Instant::now() + settling.unwrap_or(LONGEST).min(LONGEST))
@@ -234,5 +220,3 @@ const KEYS: [(&[u8], Key); 13] = [
 const SHORTEST: Duration = Duration::from_millis(30);
 /// Times on the screen are in seconds.
 const LONGEST: Duration = Duration::from_secs(1);
-/// For a terminal that does not know its size.
-const FALLBACK: (u16, u16) = (80, 24);

@@ -26,7 +26,6 @@ use crate::{
     client::Client,
     exit,
     failure::Failure,
-    frame::Frame,
     full_screen::{FullScreen, Signals, Told},
     output,
     verbs::approve::Terms,
@@ -54,7 +53,6 @@ async fn show(client: Client, terms: Terms) -> Result<u8, Failure> {
         news: news::of_requests(&client),
         signals: Signals::new()?,
         screen: FullScreen::enter()?,
-        drawn: None,
         list: List::new(stdin().is_terminal(), terms.role),
         client,
         terms,
@@ -74,7 +72,6 @@ struct Pending {
     news: Receiver<Result<News, Failure>>,
     signals: Signals,
     screen: FullScreen,
-    drawn: Option<Frame>,
     list: List,
 }
 
@@ -96,7 +93,7 @@ impl Pending {
                     for key in keys(&input[..length]) {
                         match key {
                             Key::Quit => return Ok(exit::OK),
-                            Key::Suspend => self.suspend()?,
+                            Key::Suspend => self.screen.suspend()?,
                             Key::Yes | Key::No => match self.list.asked() {
                                 Some(id) => self.decide(id, key == Key::Yes).await?,
                                 None => self.list.press(key),
@@ -109,7 +106,7 @@ impl Pending {
                 signal = self.signals.next() => match signal {
                     Told::Draw => next_draw = Instant::now(),
                     Told::Suspend => {
-                        self.suspend()?;
+                        self.screen.suspend()?;
                         next_draw = Instant::now();
                     }
                     Told::End(code) => return Ok(code),
@@ -143,21 +140,10 @@ impl Pending {
         }
     }
 
-    fn suspend(&mut self) -> Result<(), Failure> {
-        self.screen.suspend()?;
-        self.drawn = None;
-        Ok(())
-    }
-
     fn draw(&mut self) -> Result<(), Failure> {
-        let (columns, rows) = output::size().unwrap_or(FALLBACK);
-        let size = (usize::from(columns), usize::from(rows));
+        let size = self.screen.size();
         let frame = self.list.frame(size, Timestamp::now());
-        let bytes = frame.draw_over(self.drawn.as_ref(), output::has_colour());
-        if !bytes.is_empty() {
-            self.screen.write(&bytes)?;
-        }
-        self.drawn = Some(frame);
+        self.screen.draw(frame, output::has_colour())?;
         Ok(())
     }
 }
@@ -166,5 +152,3 @@ impl Pending {
 const SHORTEST: Duration = Duration::from_millis(30);
 /// Times on the screen are in seconds.
 const LONGEST: Duration = Duration::from_secs(1);
-/// For a terminal that does not know its size.
-const FALLBACK: (u16, u16) = (80, 24);
