@@ -2,8 +2,8 @@
 
 use std::process::Stdio;
 
-use harness::{DaemonOptions, Pairing, TerminalOf, TestDaemon, scan, within};
-use protocol::pairing::{OfferView, Poll, PollStatus};
+use harness::{DaemonOptions, Pairing, Running, TerminalOf, TestDaemon, scan, within};
+use protocol::pairing::{OfferMade, OfferView, Poll, PollStatus};
 use rustix::process::Signal;
 use tokio::io::{AsyncBufReadExt, BufReader};
 
@@ -140,6 +140,32 @@ async fn it_goes_on_when_the_daemon_comes_back() {
     let second = another(&terminal, &first).await;
     terminal.until_shows("The daemon was restarted.").await;
     pair(&terminal, Pairing::with_fragment(&daemon, &second)).await;
+}
+
+#[tokio::test]
+async fn a_lock_down_ends_it_and_is_said_to_be_why() {
+    let daemon = TestDaemon::start().await;
+    let (terminal, _) = shown(&daemon, &["pair"]).await;
+    assert_eq!(daemon.cli(&["lockdown"]).await.code, 0);
+    assert_ne!(terminal.exit().await.code, Some(0));
+    let lines = terminal.until_shows("lockdown --lift").await;
+    assert!(lines[0].starts_with("error: "), "{lines:#?}");
+}
+
+#[tokio::test]
+async fn in_lines_it_goes_on_when_the_daemon_comes_back() {
+    let mut daemon = TestDaemon::start().await;
+    let mut pair = Running::start(&mut daemon.command(&["pair", "--json", "--yes"]));
+    let first: OfferMade = serde_json::from_str(&pair.line().await.unwrap()).unwrap();
+    daemon.kill_and_restart().await;
+    let second: OfferMade = serde_json::from_str(&pair.line().await.unwrap()).unwrap();
+    assert_ne!(first.id, second.id);
+    let fragment = second.url.expose().split_once('#').unwrap().1;
+    let mut device = Pairing::with_fragment(&daemon, fragment);
+    device.ask().await;
+    let exchanged = device.exchange_when_approved().await;
+    assert_eq!(device.try_commit(exchanged.token.expose()).await.status, 204);
+    assert_eq!(pair.finish().await.code, 0);
 }
 
 #[tokio::test]

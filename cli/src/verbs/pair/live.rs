@@ -81,7 +81,12 @@ impl Live {
         let mut stdin = tokio::io::stdin();
         let mut next_draw = Instant::now();
         loop {
-            self.counter.keep_offering().await?;
+            // Before anything is drawn, so that there is no moment without a code.
+            let happened = self.counter.desk.renew(Timestamp::now());
+            self.note(happened.as_slice());
+            if self.counter.keep_offering().await? {
+                next_draw = Instant::now();
+            }
             if self.is_done() {
                 return Ok(Outcome::Done);
             }
@@ -179,8 +184,6 @@ impl Live {
     /// Draws, and says when to do so next.
     fn draw(&mut self) -> Result<Instant, Failure> {
         let now = Timestamp::now();
-        let happened = self.counter.desk.renew(now);
-        self.note(happened.as_slice());
         let size = self.screen.size();
         let frame = self.view.frame(&self.counter.desk, size, now);
         self.screen.draw(frame, self.view.has_colour)?;
