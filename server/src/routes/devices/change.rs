@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use pairing::{
-    ChangeError, Changed, Device, DeviceChange, DeviceId, Renewal, TailnetIdentity, UnixMillis,
+    ChangeError, Changed, Device, DeviceChange, DeviceId, Principal, Renewal, TailnetIdentity, UnixMillis,
     marker::{DeviceManage, OwnRecord},
 };
 use protocol::access::{DeviceChanges, DeviceRecord, NewLabel};
@@ -41,7 +41,7 @@ pub(crate) async fn change(
         renewal,
         binding: None,
     };
-    whole(access, name_of(permit.principal()), peer, id, change).await
+    whole(access, permit.principal().clone(), peer, id, change).await
 }
 
 pub(crate) async fn rename_self(
@@ -58,19 +58,19 @@ pub(crate) async fn rename_self(
         label: Some(label(&body.label)?),
         ..DeviceChange::default()
     };
-    whole(access, name_of(principal), peer, id, change).await
+    whole(access, principal.clone(), peer, id, change).await
 }
 
 /// In a task of its own: a caller that hangs up must not leave a record that memory contradicts.
 pub(super) async fn whole(
     access: Arc<Access>,
-    by: String,
+    by: Principal,
     peer: Peer,
     id: DeviceId,
     change: DeviceChange,
 ) -> Result<Json<DeviceRecord>, Failure> {
     let changing = tokio::spawn(async move {
-        let changed = apply(&access, by, &peer, id, &change).await?;
+        let changed = apply(&access, &by, &peer, id, &change).await?;
         Ok(Json(record(&access, &access.devices(), &changed.device)))
     });
     let changed = changing.await;
@@ -80,7 +80,7 @@ pub(super) async fn whole(
 /// On the disk first, with its row; without it nothing changes. When it returns, nothing is written by the former rights any more.
 async fn apply(
     access: &Access,
-    by: String,
+    by: &Principal,
     peer: &Peer,
     id: DeviceId,
     change: &DeviceChange,
@@ -88,7 +88,7 @@ async fn apply(
     // One at a time, so that memory and store end with the same.
     let _turn = access.commits.lock().await;
     let (before, device) = would_be(access, id, change)?;
-    let row = AuditRow::new(clock::now(), by, peer, action_of(&before, &device), id)
+    let row = AuditRow::new(clock::now(), name_of(by), peer, action_of(&before, &device), id)
         .detail(difference(&before, &device));
     // A device may call itself something else without end; whose rights change, the owner alone says.
     let row = access.admitted(by, peer, row);

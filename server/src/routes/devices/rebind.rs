@@ -26,12 +26,17 @@ pub(crate) async fn rebind(
     Path(id): Path<DeviceId>,
     OptionalJson(Rebind { unbind }): OptionalJson<Rebind>,
 ) -> Result<Json<DeviceRecord>, Failure> {
-    let by = name_of(permit.principal());
     if unbind {
-        return change::whole(access, by, peer, id, to(Binding::Nowhere)).await;
+        return change::whole(access, permit.principal().clone(), peer, id, to(Binding::Nowhere)).await;
     }
     access.devices().may_be_bound(id)?;
-    let row = AuditRow::new(clock::now(), by, &peer, action::DEVICE_MAY_REBIND, id);
+    let row = AuditRow::new(
+        clock::now(),
+        name_of(permit.principal()),
+        &peer,
+        action::DEVICE_MAY_REBIND,
+        id,
+    );
     access.store.append_audit(row).await.map_err(|error| {
         tracing::error!(%error, "an audit row could not be written");
         Failure::StoreFailed
@@ -54,7 +59,8 @@ pub(in crate::routes) async fn bind(
 ) -> Result<(), Failure> {
     let at = clock::latest();
     let change = to(Binding::Node { node, at });
-    let bound = change::whole(Arc::clone(access), id.to_string(), peer.clone(), id, change);
+    let by = access.devices().get(id).ok_or(Failure::Ended)?.principal();
+    let bound = change::whole(Arc::clone(access), by, peer.clone(), id, change);
     bound.await.map(|_| ())
 }
 

@@ -31,9 +31,7 @@ pub(in crate::routes) async fn request(
     let new = parse(&body, &peer)?;
     let now = clock::latest();
     let offer = new.offer.as_ref().map(|claim| claim.id);
-    let requested = access
-        .unlocked_authority()?
-        .request(new, now, &mut random::rng());
+    let requested = access.unlocked_authority()?.request(new, now, &mut random::rng());
     if let Err(RequestError::Offer(_)) = &requested {
         // A wrong secret may have burned the offer.
         access.pairing_changed.notify_waiters();
