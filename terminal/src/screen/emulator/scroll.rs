@@ -21,12 +21,11 @@ pub(super) fn history(terminal: &Terminal, lines: usize, most: usize) -> Vec<u8>
     // The line before, if it goes on.
     let mut open: Option<Strip<'_>> = None;
     for index in first..terminal.history.len() {
-        let before = scroll.bytes.len();
         let strip = Strip::decode(terminal.history.line(index));
-        scroll.line(strip);
-        if let Some(former) = open.filter(|_| scroll.bytes.len() == before) {
+        if let Some(former) = open.filter(|former| !strip.follows(*former)) {
             scroll.leave(former);
         }
+        scroll.line(strip);
         open = Some(strip).filter(|strip| strip.is_wrapped());
         if open.is_none() {
             scroll.bytes.extend_from_slice(b"\r\n");

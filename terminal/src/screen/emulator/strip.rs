@@ -44,6 +44,13 @@ impl<'a> Strip<'a> {
         self.flags & LED != 0
     }
 
+    /// Whether its text, written behind a row that goes on in it, begins in the next row by itself: it may have been written
+    /// over since that row was left.
+    pub(super) fn follows(self, former: Self) -> bool {
+        let first = self.written().chars().next();
+        first.is_some_and(|first| !former.is_led() || first.width() == Some(2))
+    }
+
     /// The cells of each run and its style; rows without styles have none.
     pub(super) fn runs(self) -> impl Iterator<Item = (usize, u32)> {
         let (chunks, _) = self.runs.as_chunks::<RUN>();

@@ -6,7 +6,7 @@ use proptest::{prop_assert, prop_assert_eq};
 use super::{Emulator, Screen};
 use crate::size::Size;
 use state::State;
-use streams::{hostile, shown, sizes, streams};
+use streams::{hostile, shown, sizes, streams, usual_sizes};
 
 mod alacritty;
 mod oracle;
@@ -86,6 +86,16 @@ proptest! {
         assert_goes_on(size, &more, cut)?;
     }
 
+    #[test]
+    fn a_checkpoint_has_each_line_of_the_scrollback(size in usual_sizes(), output in streams()) {
+        let mut original = screen(size, &output);
+        let copy = screen(size, &original.checkpoint(10_000, usize::MAX));
+        let kept = |screen: &Emulator| {
+            let lines = screen.lines(screen.history()).into_iter();
+            lines.map(|line| line.text.trim_end().to_owned()).collect::<Vec<_>>()
+        };
+        prop_assert_eq!(kept(&original), kept(&copy));
+    }
 }
 
 proptest! {
@@ -235,6 +245,19 @@ fn a_checkpoint_brings_the_scrollback_back() {
     assert_eq!(two.history(), 0..2);
     let three = screen(size, &original.checkpoint(100, 10));
     assert_eq!(texts(&three.lines(0..3)), ["ghijkl", "m", "x"]);
+}
+
+#[test]
+fn a_row_that_a_wide_character_left_stays_one_when_that_was_written_over() {
+    let size = Size::new(6, 2);
+    let mut original = screen(
+        size,
+        "hello漢\r\x1b[Kab\r\nhello漢\r\x1b[K\r\nhello漢\r\n1\r\n2".as_bytes(),
+    );
+    let rows = ["hello", "ab", "hello", "", "hello", "漢", "1", "2"];
+    assert_eq!(texts(&original.lines(0..100)), rows);
+    let copy = screen(size, &original.checkpoint(100, usize::MAX));
+    assert_eq!(original.lines(0..100), copy.lines(0..100));
 }
 
 #[test]
