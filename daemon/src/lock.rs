@@ -1,10 +1,11 @@
 //! Who is the daemon of a state directory: a kernel lock says it, a pid file never does.
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::{self, File, OpenOptions},
     io,
-    os::unix::fs::OpenOptionsExt,
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::Path,
+    process::Stdio,
     thread,
     time::{Duration, Instant},
 };
@@ -14,10 +15,10 @@ use rustix::{
     io::Errno,
 };
 
-/// Held for the daemon's life; the kernel lets it go with the process.
+/// Held for the daemon's life; the kernel lets it go with the process, unless that [passes it on](Self::to_pass_on).
 #[derive(Debug)]
 pub struct Lock {
-    _file: File,
+    file: File,
 }
 
 /// Why this process is not the daemon.
@@ -49,12 +50,15 @@ impl LockError {
 }
 
 impl Lock {
-    /// Takes the lock for a daemon, and waits for a moment where no daemon serves and it is held all the same: whoever did
-    /// something to the store while none was there is done at once.
+    /// Takes the lock for a daemon: the one that this process was [passed](Self::to_pass_on), if it was. Waits for a moment where
+    /// no daemon serves and it is held all the same: whoever did something to the store while none was there is done at once.
     ///
     /// # Errors
     /// As [`Lock::take`].
     pub fn take_to_serve(path: &Path, socket: &Path) -> Result<Self, LockError> {
+        if let Some(passed) = Self::passed_on(path) {
+            return Ok(passed);
+        }
         let deadline = Instant::now() + PATIENCE;
         loop {
             match Self::take(path) {
@@ -84,12 +88,36 @@ impl Lock {
             .open(path)
             .map_err(failed)?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Self { _file: file }),
+            Ok(()) => Ok(Self { file }),
             Err(Errno::WOULDBLOCK) => Err(LockError::AlreadyRunning(
                 path.parent().unwrap_or(path).display().to_string(),
             )),
             Err(errno) => Err(failed(errno.into())),
         }
+    }
+
+    /// The lock as the standard input of what this process executes in its own place: it is free at no moment between. A lock is
+    /// of the open file, not of the process (flock(2)).
+    ///
+    /// # Errors
+    /// Where there is no descriptor left.
+    pub(crate) fn to_pass_on(&self) -> io::Result<Stdio> {
+        Ok(self.file.try_clone()?.into())
+    }
+
+    /// The lock that this process has in place of its standard input, which is empty from then on.
+    fn passed_on(path: &Path) -> Option<Self> {
+        let file = File::from(rustix::stdio::stdin().try_clone_to_owned().ok()?);
+        let (passed, there) = (file.metadata().ok()?, fs::symlink_metadata(path).ok()?);
+        if (passed.dev(), passed.ino()) != (there.dev(), there.ino()) {
+            return None;
+        }
+        // Of an open file that has the lock already, that changes nothing.
+        flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
+        if let Ok(empty) = File::open("/dev/null") {
+            rustix::stdio::dup2_stdin(&empty).ok();
+        }
+        Some(Self { file })
     }
 }
 

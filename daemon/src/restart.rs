@@ -18,7 +18,7 @@ use protocol::Problem;
 use terminal::DescriptorLimit;
 use tokio::time::timeout;
 
-use crate::executable;
+use crate::{executable, lock::Lock};
 
 /// What this process was started with, and whether it is to be started so again.
 #[derive(Debug)]
@@ -82,11 +82,11 @@ impl Restart {
         self.is_wanted.load(Ordering::Acquire)
     }
 
-    /// Becomes the new daemon: every descriptor of this one closes by itself, with its locks and connections.
+    /// Becomes the new daemon: every descriptor of this one closes by itself, with its connections; the lock goes on.
     ///
     /// # Errors
     /// Why it did not.
-    pub(crate) fn execute(&self) -> Result<Infallible, io::Error> {
+    pub(crate) fn execute(&self, lock: &Lock) -> Result<Infallible, io::Error> {
         let path = self
             .path
             .as_ref()
@@ -94,6 +94,7 @@ impl Restart {
         // The new one gives its programs the limit that it finds.
         self.descriptors.apply()?;
         let mut command = Command::new(path);
+        command.stdin(lock.to_pass_on()?);
         if let Some((name, rest)) = self.arguments.split_first() {
             command.arg0(name).args(rest);
         }

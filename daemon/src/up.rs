@@ -91,8 +91,7 @@ pub fn up(options: &UpOptions, on_ready: impl FnOnce(&Ready)) -> Result<(), UpEr
     runtime.shutdown_timeout(Duration::from_millis(100));
     let ended = served?;
     if ended.restart.is_wanted() {
-        // The lock is held until the very step.
-        let Err(error) = ended.restart.execute();
+        let Err(error) = ended.restart.execute(&lock);
         tracing::error!(%error, "the daemon could not be started again");
         return Err(UpError::io("start again")(error));
     }

@@ -1,19 +1,23 @@
 //! `POST /v1/restart` and `transom restart`.
 
 use std::{
-    fs::{self, Permissions},
+    fs::{self, File, Permissions},
     os::unix::fs::PermissionsExt,
     path::Path,
 };
 
-use harness::{DaemonOptions, TerminalOf, TestDaemon, until};
+use harness::{DaemonOptions, TerminalOf, TestDaemon, until, within};
 use protocol::{
     access::{Restarting, Status},
     attach::{CLOSE_RESTARTING, Mode},
     sessions::Input,
 };
-use rustix::process::Signal;
+use rustix::{
+    fs::{FlockOperation, flock},
+    process::Signal,
+};
 use serde_json::json;
+use tokio::sync::oneshot::{self, error::TryRecvError};
 
 #[tokio::test]
 async fn the_same_process_serves_in_another_life_and_its_sessions_go_on() {
@@ -92,6 +96,26 @@ async fn the_command_waits_for_the_new_life_and_says_what_goes_on() {
     let again = daemon.cli(&["restart", "--force", "--json"]).await;
     assert_eq!(again.json()["sessions"], json!([session.name]), "{again:?}");
     assert_eq!(again.json()["forced"], json!(false), "{again:?}");
+}
+
+#[tokio::test]
+async fn a_daemon_that_becomes_the_next_one_lets_nobody_take_its_lock() {
+    let daemon = TestDaemon::start().await;
+    let lock = File::open(daemon.folder().join("transom.lock")).unwrap();
+    let (sender, mut taken) = oneshot::channel();
+    // Waits in the kernel, so it would get the lock in however short a moment.
+    let waiting = std::thread::spawn(move || {
+        flock(&lock, FlockOperation::LockExclusive).unwrap();
+        sender.send(()).ok();
+    });
+    for _ in 0..3 {
+        let done = daemon.cli(&["restart"]).await;
+        assert_eq!(done.code, 0, "{done:?}");
+        assert_eq!(taken.try_recv(), Err(TryRecvError::Empty));
+    }
+    drop(daemon);
+    within("the lock", &mut taken).await.unwrap();
+    waiting.join().unwrap();
 }
 
 #[tokio::test]
