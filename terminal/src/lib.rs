@@ -11,6 +11,7 @@
 mod attachment;
 mod checkpoint;
 mod descriptor;
+mod drain;
 mod gate;
 mod id;
 mod journal;

@@ -69,12 +69,6 @@ fn signal(master: &OwnedFd) -> io::Result<()> {
 
 /// Bytes; the most that one read of a terminal returns.
 pub(crate) const READ_SIZE: usize = 4 * 1024;
-/// Bytes, more than a terminal can hold unread.
-pub(crate) const MAX_BUFFERED: usize = 256 * 1024;
-/// A pause this long after the program's end is the end of the output, whoever reads it.
-pub(crate) const MAX_PAUSE: Duration = Duration::from_millis(20);
-/// The output is not read longer after the program's end.
-pub(crate) const MAX_DRAIN: Duration = Duration::from_millis(200);
 /// Waits for a terminal that nobody has open, doubled each time.
 pub(crate) const FIRST_RETRY: Duration = Duration::from_millis(50);
 pub(crate) const LAST_RETRY: Duration = Duration::from_secs(1);

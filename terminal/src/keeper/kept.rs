@@ -8,11 +8,12 @@ use rustix::io::Errno;
 
 use super::cgroup::Cgroup;
 use super::message::End;
+use crate::drain::Drain;
 use crate::id::SessionId;
 use crate::journal::Journal;
 use crate::offset::Offset;
 use crate::process::Member;
-use crate::pty::{FIRST_RETRY, LAST_RETRY, MAX_BUFFERED, MAX_DRAIN, MAX_PAUSE, READ_SIZE};
+use crate::pty::{FIRST_RETRY, LAST_RETRY, READ_SIZE};
 
 /// One session: who runs it, and what the daemon is given of it.
 #[derive(Debug)]
@@ -107,20 +108,16 @@ pub(super) struct Terminal {
     /// Not read before; after a terminal that nobody had open was tried.
     retry_at: Option<Instant>,
     retry: Duration,
-    drain: Drain,
+    reading: Reading,
 }
 
-/// How far the output is read of a program that has ended.
+/// How far the output is read.
 #[derive(Debug, Clone, Copy)]
-enum Drain {
-    /// It has not ended.
-    Never,
-    /// Up to a pause, and no longer than the deadline.
-    Until {
-        pause: Instant,
-        deadline: Instant,
-        taken: usize,
-    },
+enum Reading {
+    /// The program has not ended.
+    On,
+    /// It has.
+    Out(Drain),
     Done,
 }
 
@@ -131,7 +128,7 @@ impl Terminal {
             journal: Some(journal),
             retry_at: None,
             retry: FIRST_RETRY,
-            drain: Drain::Never,
+            reading: Reading::On,
         }
     }
 
@@ -144,34 +141,30 @@ impl Terminal {
         self.retry_at = None;
         if has_ended {
             // The daemon may have ended before it had read all of it.
-            self.drain = Drain::Never;
+            self.reading = Reading::On;
             self.drain(now);
         }
     }
 
     /// The program has ended: what it wrote is read, and no more of what others go on writing than cannot be told from it.
     fn drain(&mut self, now: Instant) {
-        if matches!(self.drain, Drain::Never) {
+        if matches!(self.reading, Reading::On) {
             self.retry_at = None;
-            self.drain = Drain::Until {
-                pause: now + MAX_PAUSE,
-                deadline: now + MAX_DRAIN,
-                taken: 0,
-            };
+            self.reading = Reading::Out(Drain::begin(now));
         }
     }
 
     /// Whether to wait for output now.
     pub(super) fn is_read(&self) -> bool {
-        self.retry_at.is_none() && !matches!(self.drain, Drain::Done)
+        self.retry_at.is_none() && !matches!(self.reading, Reading::Done)
     }
 
     /// When to look again without output.
     pub(super) fn wakes_at(&self) -> Option<Instant> {
-        match self.drain {
-            Drain::Done => None,
-            Drain::Until { pause, deadline, .. } => Some(pause.min(deadline)),
-            Drain::Never => self.retry_at,
+        match self.reading {
+            Reading::Done => None,
+            Reading::Out(drain) => Some(drain.until()),
+            Reading::On => self.retry_at,
         }
     }
 
@@ -181,10 +174,10 @@ impl Terminal {
             self.retry_at = None;
             self.read(now);
         }
-        if let Drain::Until { pause, deadline, .. } = self.drain
-            && pause.min(deadline) <= now
+        if let Reading::Out(drain) = self.reading
+            && drain.until() <= now
         {
-            self.drain = Drain::Done;
+            self.reading = Reading::Done;
         }
     }
 
@@ -205,9 +198,8 @@ impl Terminal {
                 }
                 Err(Errno::INTR) => {}
                 Err(_would_block) => {
-                    // The terminal holds nothing more, so what the program wrote is taken.
-                    if let Drain::Until { taken, .. } = &mut self.drain {
-                        *taken = (*taken).max(MAX_BUFFERED + 1);
+                    if let Reading::Out(drain) = &mut self.reading {
+                        drain.emptied();
                     }
                     break;
                 }
@@ -215,32 +207,18 @@ impl Terminal {
         }
         if turn > 0 {
             self.retry = FIRST_RETRY;
-            self.went_on(turn, now);
-        }
-    }
-
-    fn went_on(&mut self, turn: usize, now: Instant) {
-        if let Drain::Until {
-            pause,
-            deadline,
-            taken,
-        } = &mut self.drain
-        {
-            *taken += turn;
-            *pause = now + MAX_PAUSE;
-            // What the program wrote is taken once more was read than a terminal holds; before, it is read whatever the time.
-            if *taken <= MAX_BUFFERED {
-                *deadline = (*deadline).max(*pause);
-            } else if *deadline <= now {
-                self.drain = Drain::Done;
+            if let Reading::Out(drain) = &mut self.reading
+                && drain.read(turn, now)
+            {
+                self.reading = Reading::Done;
             }
         }
     }
 
     /// No process has the terminal open.
     fn closed(&mut self, now: Instant) {
-        if matches!(self.drain, Drain::Until { .. }) {
-            self.drain = Drain::Done;
+        if matches!(self.reading, Reading::Out(_)) {
+            self.reading = Reading::Done;
         } else {
             // Its readiness says so for ever, also when one opens it again (`/dev/tty`).
             self.retry_at = Some(now + self.retry);

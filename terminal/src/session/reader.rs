@@ -3,21 +3,22 @@
 use std::os::fd::OwnedFd;
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::watch;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::timeout_at;
 
 use super::draw::Drawing;
 use super::flood::Flood;
 use super::{Shared, lock};
 use crate::attachment::Drawn;
 use crate::descriptor;
+use crate::drain::Drain;
 use crate::process::Exit;
-use crate::pty::{FIRST_RETRY, LAST_RETRY, MAX_BUFFERED, MAX_DRAIN, MAX_PAUSE, READ_SIZE};
+use crate::pty::{FIRST_RETRY, LAST_RETRY, READ_SIZE};
 
 /// Reads until the program has ended and what it wrote is in the journal; gives the end, none where nobody can know
 /// it. A background process that keeps the terminal open is read until it pauses for 20 ms, at most 200 ms.
@@ -44,26 +45,21 @@ pub(super) async fn read(
 async fn drain(shared: &Arc<Shared>, master: &mut Master) {
     // A turn that was cut short may not have said so.
     shared.undrawn.notify_one();
-    let deadline = Instant::now() + MAX_DRAIN;
-    let mut taken = 0;
-    let mut paused = false;
+    let mut drain = Drain::begin(Instant::now());
     loop {
         match read_some(&master.terminal, shared) {
             Outcome::Read { bytes, .. } => {
                 shared.undrawn.notify_one();
-                taken += bytes;
-                paused = false;
-                // The terminal holds less, so what the program wrote is taken; the rest is somebody else's.
-                if taken > MAX_BUFFERED && Instant::now() >= deadline {
+                if drain.read(bytes, Instant::now()) {
                     return;
                 }
                 tokio::task::yield_now().await;
             }
             Outcome::Full => wait_for_screen(shared).await,
-            Outcome::Empty if !paused && Instant::now() < deadline => {
-                taken = taken.max(MAX_BUFFERED + 1);
-                let pause = (Instant::now() + MAX_PAUSE).min(deadline);
-                paused = timeout_at(pause, master.readable()).await.is_err();
+            Outcome::Empty if Instant::now() < drain.until() => {
+                drain.emptied();
+                // Read once more when that is over: its readiness may say nothing.
+                timeout_at(drain.until().into(), master.readable()).await.ok();
             }
             Outcome::Empty | Outcome::Closed => return,
         }
