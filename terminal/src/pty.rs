@@ -4,9 +4,12 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
-use rustix::termios::{InputModes, LocalModes, OptionalActions, QueueSelector, Winsize};
+use rustix::termios::{
+    InputModes, LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios, Winsize,
+};
 use rustix::termios::{tcflush, tcgetattr, tcsetattr, tcsetwinsize};
 
 use crate::size::Size;
@@ -16,10 +19,7 @@ pub(crate) fn open(size: Size) -> io::Result<(OwnedFd, OwnedFd)> {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
     grantpt(&master)?;
     unlockpt(&master)?;
-    let slave = ioctl_tiocgptpeer(
-        &master,
-        OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC,
-    )?;
+    let slave = slave(&master)?;
     // Erasing a character of several bytes in a line erases all of them.
     let mut modes = tcgetattr(&slave)?;
     modes.input_modes |= InputModes::IUTF8;
@@ -41,20 +41,58 @@ pub(crate) fn resize(master: impl AsFd, size: Size) -> io::Result<()> {
     Ok(tcsetwinsize(master, size)?)
 }
 
-/// Does what the terminal does when an interrupt character reaches it (termios(3), ISIG), which one that is full of
-/// unread input cannot: drops what was typed before, unless NOFLSH is set, and sends SIGINT to its foreground processes.
+/// Does what the terminal does when an interrupt character reaches it (termios(3), ISIG), so many times; false where it is to be
+/// written instead. It is not written where it would be of no use or do harm:
 ///
-/// # Errors
-/// `WouldBlock` where the terminal makes no signals now.
-pub(crate) fn interrupt(master: &OwnedFd) -> io::Result<()> {
-    let modes = tcgetattr(master)?.local_modes;
-    if !modes.contains(LocalModes::ISIG) {
-        return Err(io::ErrorKind::WouldBlock.into());
+/// - A terminal that holds as much unread input as it takes (4,095 bytes) looks at what comes behind once the program has read
+///   some; `may_be_behind` says whether that can be.
+/// - Where nothing is echoed, Linux drops the output on its way and wakes nobody who waits to write more. If the character comes
+///   just when all before was read, who writes and does not mind SIGINT sleeps for ever, and keeps the terminal from others.
+pub(crate) fn interrupt(master: &OwnedFd, times: usize, may_be_behind: bool) -> io::Result<bool> {
+    let modes = tcgetattr(master)?;
+    let has = |mode| modes.local_modes.contains(mode);
+    if !has(LocalModes::ISIG) || has(LocalModes::EXTPROC) || has(LocalModes::ECHO) && !may_be_behind {
+        return Ok(false);
     }
-    if !modes.contains(LocalModes::NOFLSH) {
+    let slave = slave(master)?;
+    if has(LocalModes::ECHO) && !has_input(&slave)? {
+        return Ok(false);
+    }
+    if !has(LocalModes::NOFLSH) {
+        // First what did not reach it yet.
         tcflush(master, QueueSelector::OFlush)?;
+        tcflush(&slave, QueueSelector::IFlush)?;
     }
-    signal(master)
+    restart(master, &slave, &modes)?;
+    for _ in 0..times {
+        signal(master)?;
+    }
+    Ok(true)
+}
+
+/// Lets a terminal go on whose output somebody stopped (IXON), as an interrupt character does.
+fn restart(master: &OwnedFd, slave: &OwnedFd, modes: &Termios) -> io::Result<()> {
+    let start = modes.special_codes[SpecialCodeIndex::VSTART];
+    if start == 0 || !modes.input_modes.contains(InputModes::IXON) {
+        return Ok(());
+    }
+    rustix::io::write(master, &[start])?;
+    // Before the program can change its modes because of the signal: then it would be input.
+    has_input(slave).map(drop)
+}
+
+/// Whether there is input that a program could read, with all that was written before.
+fn has_input(slave: &OwnedFd) -> io::Result<bool> {
+    let mut slave = [PollFd::new(slave, PollFlags::IN)];
+    // The kernel passes on what is on its way before it says no (n_tty_poll).
+    poll(&mut slave, Some(&Timespec::default()))?;
+    Ok(slave[0].revents().contains(PollFlags::IN))
+}
+
+/// Opens the side that programs have of a terminal.
+fn slave(master: &OwnedFd) -> io::Result<OwnedFd> {
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    Ok(ioctl_tiocgptpeer(master, flags)?)
 }
 
 #[expect(unsafe_code, reason = "rustix has no TIOCSIG")]
@@ -67,6 +105,8 @@ fn signal(master: &OwnedFd) -> io::Result<()> {
     Ok(())
 }
 
+/// Bytes of unread input that a terminal holds (N_TTY_BUF_SIZE, less the one that it keeps free).
+pub(crate) const MAX_UNREAD: usize = 4 * 1024 - 1;
 /// Bytes; the most that one read of a terminal returns.
 pub(crate) const READ_SIZE: usize = 4 * 1024;
 /// Waits for a terminal that nobody has open, doubled each time.

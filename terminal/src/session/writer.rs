@@ -73,8 +73,8 @@ impl Writer {
 
     /// Takes numbered input in. What it leaves to be queued by [`queue`](Self::queue), in order, comes back; where the
     /// terminal makes a signal of one of its bytes (VINTR with ISIG, termios(3)), all that this writer typed before
-    /// and the terminal did not take is dropped, and that byte goes ahead of everything else; where the terminal is full
-    /// of what nobody reads, the signal is sent without it.
+    /// and the terminal did not take is dropped, and that byte goes ahead of everything else; where it would wait behind
+    /// what nobody reads, the signal is sent without it.
     ///
     /// # Errors
     /// When the number or the length cannot be.
@@ -174,7 +174,8 @@ impl Writer {
         let modes = tcgetattr(control.as_ref()?.get_ref()).ok()?;
         let interrupt = modes.special_codes[SpecialCodeIndex::VINTR];
         // _POSIX_VDISABLE: no byte does.
-        if interrupt == 0 || !modes.local_modes.contains(LocalModes::ISIG) {
+        let local = modes.local_modes;
+        if interrupt == 0 || !local.contains(LocalModes::ISIG) || local.contains(LocalModes::EXTPROC) {
             return None;
         }
         let start = bytes.iter().position(|byte| *byte == interrupt)?;

@@ -122,12 +122,16 @@ async fn who_does_not_look_gets_everything_all_the_same() {
 async fn an_interrupt_reaches_a_flooding_program_past_what_its_writer_pasted_before() {
     let daemon = TestDaemon::start().await;
     let owner = daemon.owner();
-    let script =
-        "stty raw -echo isig; trap 'stty -isig; echo INTERRUPTED; exit 9' INT; echo ready; yes & wait";
+    // A shell's background program does not mind an interrupt.
+    let script = "stty raw -echo isig; trap 'stty -isig; echo INTERRUPTED; exit 9' INT; echo ready; \
+                  head -c 1 >/dev/null; yes flood & wait";
     let session = owner.shell(script).await;
+    // Before the flood, behind which it would get a screen of that and nothing more.
     let mut stalled = owner.attach(&session.id, Mode::View, "0").await.without_acks();
     stalled.until("ready").await;
     let mut writer = owner.attach(&session.id, Mode::Write, "screen").await;
+    writer.send_input(b"g").await;
+    writer.until("flood").await;
     writer.send_input(b"some words first").await;
     writer.send_input(b"\x03").await;
     assert_eq!(writer.until_exit().await.code, Some(9));

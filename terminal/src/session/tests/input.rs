@@ -195,3 +195,75 @@ async fn a_number_that_cannot_be_is_refused() {
     }
     session.stop().await;
 }
+
+#[tokio::test]
+async fn an_interrupt_does_not_wait_behind_what_a_terminal_holds_unread() {
+    for modes in ["raw -echo isig", "raw echo isig", "sane"] {
+        let script = format!(
+            "stty {modes}; trap 'stty -isig; printf INT; exec cat >/dev/null' INT; printf ready; while :; do sleep 0.02; done"
+        );
+        let session = run(&script).await;
+        read_until(&mut session.attach(Mode::Lossless, Start::Screen), "ready").await;
+        let (one, other) = (
+            session.writer_of(Arc::new(Right::default()), [7; 16]),
+            session.writer_of(Arc::new(Right::default()), [8; 16]),
+        );
+        // More than it looks at before the program reads, and less than it refuses.
+        types(&other, 1, &b"0123456789\n".repeat(600)).await;
+        soon(other.applied().wait_for(|applied| *applied == 1))
+            .await
+            .unwrap();
+        types(&one, 1, b"\x03").await;
+        read_until(&mut session.attach(Mode::Lossless, Start::Screen), "INT").await;
+        session.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn an_interrupt_is_echoed_where_the_terminal_echoes() {
+    let session = run("trap 'printf INT; exit 3' INT; printf ready; while :; do sleep 0.02; done").await;
+    read_until(&mut session.attach(Mode::Lossless, Start::Screen), "ready").await;
+    let writer = session.writer_of(Arc::new(Right::default()), [7; 16]);
+    types(&writer, 1, b"\x03").await;
+    let seen = read_to_end(session.attach(Mode::Lossless, Start::Screen)).await;
+    assert_eq!(String::from_utf8_lossy(&seen), "ready^CINT");
+}
+
+#[tokio::test]
+async fn an_interrupt_lets_output_go_on_that_was_stopped() {
+    let script =
+        "stty raw -echo isig ixon; trap 'printf INT; exit 3' INT; printf ready; while :; do sleep 0.02; done";
+    let session = run(script).await;
+    read_until(&mut session.attach(Mode::Lossless, Start::Screen), "ready").await;
+    let writer = session.writer_of(Arc::new(Right::default()), [7; 16]);
+    types(&writer, 1, b"\x13").await;
+    soon(writer.applied().wait_for(|applied| *applied == 1))
+        .await
+        .unwrap();
+    types(&writer, 2, b"\x03").await;
+    let seen = read_to_end(session.attach(Mode::Lossless, Start::Screen)).await;
+    assert_eq!(String::from_utf8_lossy(&seen), "readyINT");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_flood_that_minds_no_interrupt_goes_on_behind_each() {
+    let session = run("stty raw -echo isig; trap '' INT; printf ready; exec yes").await;
+    read_until(&mut session.attach(Mode::Lossless, Start::Screen), "ready").await;
+    let writer = session.writer_of(Arc::new(Right::default()), [7; 16]);
+    let mut changes = session.changes();
+    for sequence in 1..=100 {
+        types(&writer, sequence, b"\x03").await;
+        soon(writer.applied().wait_for(|applied| *applied == sequence))
+            .await
+            .unwrap();
+        // More than was on its way.
+        let end = session.end();
+        soon(async {
+            while session.end().since(end) < 128 * 1024 {
+                changes.changed().await;
+            }
+        })
+        .await;
+    }
+    session.stop().await;
+}

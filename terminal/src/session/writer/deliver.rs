@@ -1,7 +1,5 @@
 //! The one task that writes to the PTY: answers, interrupts, then input in the order in which it was queued.
 
-use rustix::io::Errno;
-
 use super::{Arc, AsyncFd, Chunk, OwnedFd, Place, Progress, RETRY, Shared, io, lock, mpsc};
 use crate::pty;
 
@@ -13,9 +11,8 @@ pub(in crate::session) async fn write(
 ) {
     // What is being written, last; below it what an interrupt overtook.
     let mut current: Vec<Chunk> = Vec::new();
-    // Whether it took nothing when it was tried last. Room that comes without a wake is the line discipline's, which
-    // stands behind what nobody reads: an interrupt would wait there.
-    let mut is_full = false;
+    // Bytes that the terminal took since nothing was unread; not known at first.
+    let mut typed = usize::MAX;
     loop {
         current.append(&mut lock(&shared.interrupts));
         current.retain(|chunk| !chunk.is_discarded());
@@ -23,14 +20,14 @@ pub(in crate::session) async fn write(
             current.remove(1);
         }
         if let Some(chunk) = current.last_mut() {
-            if deliver(&shared, &master, chunk, &mut is_full).await == Delivery::Done {
+            if deliver(&shared, &master, chunk, &mut typed).await == Delivery::Done {
                 current.pop();
             }
             continue;
         }
         let replies = std::mem::take(&mut *lock(&shared.replies));
         if !replies.is_empty() {
-            let taken = answer(&shared, &master, &replies, &mut is_full).await;
+            let taken = answer(&shared, &master, &replies, &mut typed).await;
             lock(&shared.replies).splice(..0, replies[taken..].iter().copied());
             continue;
         }
@@ -71,13 +68,13 @@ async fn deliver(
     shared: &Shared,
     master: &AsyncFd<OwnedFd>,
     chunk: &mut Chunk,
-    is_full: &mut bool,
+    typed: &mut usize,
 ) -> Delivery {
     if chunk.is_interrupt && chunk.taken == 0 {
         // Without waiting until a full terminal takes something.
         let mut result = Ok(());
         let gate = Arc::clone(&chunk.writer.gate);
-        let passed = gate.pass(&mut || result = write_once(shared, master.get_ref(), chunk, is_full));
+        let passed = gate.pass(&mut || result = write_once(shared, master.get_ref(), chunk, typed));
         if !passed || result.is_ok() && chunk.taken >= chunk.bytes.len() {
             return Delivery::Done;
         }
@@ -96,7 +93,7 @@ async fn deliver(
         let gate = Arc::clone(&chunk.writer.gate);
         let outcome = ready.try_io(|master| {
             let mut result = Ok(());
-            let passed = gate.pass(&mut || result = write_once(shared, master.get_ref(), chunk, is_full));
+            let passed = gate.pass(&mut || result = write_once(shared, master.get_ref(), chunk, typed));
             result.map(|()| passed)
         });
         match outcome {
@@ -118,12 +115,12 @@ async fn deliver(
 }
 
 /// Writes once, and remembers what its client need not send again.
-fn write_once(shared: &Shared, master: &OwnedFd, chunk: &mut Chunk, is_full: &mut bool) -> io::Result<()> {
+fn write_once(shared: &Shared, master: &OwnedFd, chunk: &mut Chunk, typed: &mut usize) -> io::Result<()> {
     let length = chunk.bytes.len();
     let known = chunk.place.zip(chunk.writer.client);
     let Some((place, client)) = known else {
         if chunk.taken < length {
-            chunk.taken += type_into(master, chunk, is_full)?;
+            chunk.taken += type_into(master, chunk, typed)?;
         }
         applied(chunk);
         return Ok(());
@@ -133,7 +130,7 @@ fn write_once(shared: &Shared, master: &OwnedFd, chunk: &mut Chunk, is_full: &mu
     chunk.taken = chunk.taken.max(place.taken(length, before));
     if chunk.taken < length {
         shared.set_applied(client, place.after(length).0);
-        match type_into(master, chunk, is_full) {
+        match type_into(master, chunk, typed) {
             Ok(written) => chunk.taken += written,
             Err(error) => {
                 shared.set_applied(client, before.0);
@@ -149,19 +146,22 @@ fn write_once(shared: &Shared, master: &OwnedFd, chunk: &mut Chunk, is_full: &mu
     Ok(())
 }
 
-/// Writes what is left of a chunk once. Where the terminal is full, it is told of an interrupt without its byte.
-fn type_into(master: &OwnedFd, chunk: &Chunk, is_full: &mut bool) -> io::Result<usize> {
-    let may_signal = chunk.is_interrupt && chunk.taken == 0;
-    if may_signal && *is_full && pty::interrupt(master).is_ok() {
-        *is_full = false;
-        return Ok(1);
+/// Writes what is left of a chunk once, or has the terminal do what an interrupt does there.
+fn type_into(master: &OwnedFd, chunk: &Chunk, typed: &mut usize) -> io::Result<usize> {
+    let rest = &chunk.bytes[chunk.taken..];
+    if chunk.is_interrupt {
+        match pty::interrupt(master, rest.len(), *typed >= pty::MAX_UNREAD) {
+            Ok(true) => {
+                *typed = 0;
+                return Ok(rest.len());
+            }
+            Ok(false) => {}
+            Err(error) => tracing::debug!(%error, "an interrupt is written like other input"),
+        }
     }
-    let written = rustix::io::write(master, &chunk.bytes[chunk.taken..]);
-    *is_full = written == Err(Errno::AGAIN);
-    match written {
-        Err(Errno::AGAIN) if may_signal => pty::interrupt(master).map(|()| 1),
-        written => Ok(written?),
-    }
+    let written = rustix::io::write(master, rest)?;
+    *typed = typed.saturating_add(written);
+    Ok(written)
 }
 
 /// Tells the writer that a message is with the terminal.
@@ -187,7 +187,7 @@ fn applied(chunk: &Chunk) {
 
 /// Writes the screen's answers to the program's queries; returns how many of the bytes are done with: all, unless
 /// something else may have to be done first.
-async fn answer(shared: &Shared, master: &AsyncFd<OwnedFd>, answers: &[u8], is_full: &mut bool) -> usize {
+async fn answer(shared: &Shared, master: &AsyncFd<OwnedFd>, answers: &[u8], typed: &mut usize) -> usize {
     let mut taken = 0;
     while taken < answers.len() {
         let mut ready = tokio::select! {
@@ -201,9 +201,11 @@ async fn answer(shared: &Shared, master: &AsyncFd<OwnedFd>, answers: &[u8], is_f
         let is_closed = ready.ready().is_write_closed();
         let rest = &answers[taken..];
         let tried = ready.try_io(|master| rustix::io::write(master.get_ref(), rest).map_err(io::Error::from));
-        *is_full = tried.is_err();
         match tried {
-            Ok(Ok(written)) => taken += written,
+            Ok(Ok(written)) => {
+                *typed = typed.saturating_add(written);
+                taken += written;
+            }
             Ok(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
             Ok(Err(error)) => {
                 tracing::debug!(%error, "the terminal takes no answers");
