@@ -12,12 +12,12 @@ use tokio::{sync::watch, task::JoinHandle};
 
 use super::{counted::Counted, listener};
 
-/// One device that looks at every byte of a session, and one that types numbers into another.
+/// One device that looks at every byte of a session, and two that type numbers into others, of which one is a page.
 pub(super) struct Remotes {
     addresses: watch::Sender<SocketAddr>,
     stop: watch::Sender<bool>,
     watching: JoinHandle<Watched>,
-    typing: JoinHandle<Typed>,
+    typing: [(&'static str, JoinHandle<Typed>); 2],
 }
 
 /// What a device saw, up to the program's end.
@@ -37,15 +37,20 @@ impl Remotes {
     pub(super) async fn start(daemon: &TestDaemon, watched: &Session) -> Self {
         let (addresses, _) = watch::channel(daemon.address());
         let (stop, stopped) = watch::channel(false);
-        let typed = daemon.owner().shell(&listener(&file(daemon))).await;
-        let way = async |role, session: &Session| Way {
+        let way = async |role, session: &Session, is_page| Way {
             device: daemon.device(role).await,
+            is_page,
             session: session.id.clone(),
             addresses: addresses.subscribe(),
             connections: 0,
         };
-        let watching = tokio::spawn(way(Role::Viewer, watched).await.watch());
-        let typing = tokio::spawn(way(Role::Operator, &typed).await.type_until(stopped));
+        let watching = tokio::spawn(way(Role::Viewer, watched, false).await.watch());
+        let type_into = async |who, is_page| {
+            let typed = daemon.owner().shell(&listener(&file(daemon, who))).await;
+            let way = way(Role::Operator, &typed, is_page).await;
+            (who, tokio::spawn(way.type_until(stopped.clone())))
+        };
+        let typing = [type_into("device", false).await, type_into("page", true).await];
         Self {
             addresses,
             stop,
@@ -62,13 +67,14 @@ impl Remotes {
     /// Types no more, and asserts that the program got what was typed once and in its order, but for so many pieces.
     pub(super) async fn finish_typing(&mut self, daemon: &TestDaemon, most: usize) {
         self.stop.send_replace(true);
-        let typed = within("the typing device", &mut self.typing).await.unwrap();
-        let heard = fs::read(file(daemon)).unwrap();
-        let gaps = Counted::new(&heard).assert_whole_to("a device's typing", typed.count, most);
-        let Typed { count, connections } = typed;
-        println!(
-            "a device typed {count} lines over {connections} connections: {gaps} pieces lost, none doubled"
-        );
+        for (who, typing) in &mut self.typing {
+            let Typed { count, connections } = within(who, typing).await.unwrap();
+            let heard = fs::read(file(daemon, who)).unwrap();
+            let gaps = Counted::new(&heard).assert_whole_to(who, count, most);
+            println!(
+                "a {who} typed {count} lines over {connections} connections: {gaps} pieces lost, none doubled"
+            );
+        }
     }
 
     /// What the looking device saw, once its program has ended.
@@ -80,6 +86,8 @@ impl Remotes {
 /// A device's way to one session.
 struct Way {
     device: Device,
+    /// Whether it goes the way of a page.
+    is_page: bool,
     session: String,
     addresses: watch::Receiver<SocketAddr>,
     connections: usize,
@@ -165,7 +173,11 @@ impl Way {
         loop {
             let address = *self.addresses.borrow_and_update();
             self.device.go_by(address);
-            match self.device.reach(&self.session, mode, from).await {
+            let reached = match self.is_page {
+                true => self.device.reach_like_a_browser(&self.session, mode, from).await,
+                false => self.device.reach(&self.session, mode, from).await,
+            };
+            match reached {
                 Ok(attached) => {
                     self.connections += 1;
                     return attached;
@@ -195,8 +207,8 @@ fn assert_is_about_the_daemon(code: u16) {
     assert!(matches!(code, 1006 | CLOSE_RESTARTING), "closed with {code}");
 }
 
-fn file(daemon: &TestDaemon) -> std::path::PathBuf {
-    daemon.folder().join("typed-by-a-device")
+fn file(daemon: &TestDaemon, who: &str) -> std::path::PathBuf {
+    daemon.folder().join(format!("typed-by-a-{who}"))
 }
 
 const CLIENT: &str = "0123456789abcdef0123456789abcdef";

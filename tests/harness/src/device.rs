@@ -318,6 +318,30 @@ impl Device {
         .await
     }
 
+    /// The same as a page does: it asks who it is, which proves its key where that is wanted, and then sends the access token in
+    /// the first frame.
+    ///
+    /// # Errors
+    /// As for [`reach`](Self::reach).
+    pub async fn reach_like_a_browser(
+        &self,
+        session: &str,
+        mode: Mode,
+        from: &str,
+    ) -> Result<Attached, Unattached> {
+        let TlsClient { address, pin, .. } = &self.client;
+        self.with_access(|token| async move {
+            let known = self
+                .client
+                .try_request("GET", "/v1/whoami", Some(&token), None::<&()>);
+            match known.await? {
+                answer if answer.status == 401 => Err(Unattached::Refused(answer)),
+                _ => Attached::over_tls(*address, pin, None, Some(&token), session, mode, from).await,
+            }
+        })
+        .await
+    }
+
     /// Attaches as a browser does: the access token travels in the first frame.
     pub async fn attach_like_a_browser(&self, session: &str, mode: Mode, from: &str) -> Attached {
         let TlsClient { address, pin, .. } = &self.client;
