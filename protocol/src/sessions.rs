@@ -173,6 +173,11 @@ pub struct Session {
     /// When it is forgotten, if it was deleted; until then it can be restored.
     #[cfg_attr(feature = "ts", ts(type = "string | null"))]
     pub purge_at: Option<Timestamp>,
+    /// Why the daemon cannot reach its program yet, in words, where it goes on trying: the session is listed as running, and
+    /// what needs its program or its output is refused (`out_of_reach`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "ts", ts(optional))]
+    pub out_of_reach: Option<String>,
 }
 
 /// `POST /v1/sessions/{id}/stop`: asked to end, with everything it started.

@@ -231,6 +231,7 @@ impl Record {
             parent: self.made.parent.as_ref().map(ToString::to_string),
             trusted: self.made.trusted,
             purge_at: kept.purge_at,
+            out_of_reach: None,
         }
     }
 

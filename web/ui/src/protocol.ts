@@ -589,7 +589,12 @@ trusted: boolean,
 /**
  * When it is forgotten, if it was deleted; until then it can be restored.
  */
-purge_at: string | null, };
+purge_at: string | null, 
+/**
+ * Why the daemon cannot reach its program yet, in words, where it goes on trying: the session is listed as running, and
+ * what needs its program or its output is refused (`out_of_reach`).
+ */
+out_of_reach?: string, };
 
 /**
  * One line.

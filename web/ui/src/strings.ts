@@ -33,6 +33,7 @@ export const strings = {
     restoreFailed: "It could not be restored.",
     exited: "ended",
     lost: "lost",
+    outOfReach: "out of reach",
     exitCode: (code: number) => `exit ${code}`,
     signal: (signal: number) => `signal ${signal}`,
     noOutput: "no output yet",

@@ -78,6 +78,7 @@ pub(super) fn deleted(sessions: &[Session], now: Timestamp) -> Table {
 /// The state in a word or two: how it ended is what one wants to know of an ended session.
 pub(crate) fn state(session: &Session) -> String {
     match (session.state, &session.exit) {
+        (SessionState::Running, _) if session.out_of_reach.is_some() => "out of reach".to_owned(),
         (SessionState::Running, _) => "running".to_owned(),
         (SessionState::Exited, Some(exit)) => match (exit.code, exit.signal) {
             (Some(code), _) => format!("exited {code}"),
@@ -97,7 +98,8 @@ fn standing(session: &Session) -> (String, Timestamp, Style) {
         (SessionState::Running, AttentionState::Working) => ("working".to_owned(), since, WORKING),
         (SessionState::Running, AttentionState::Idle) => ("idle".to_owned(), since, Style::new()),
         (SessionState::Running, AttentionState::Unknown) => {
-            (state(session), session.created_at, Style::new())
+            let style = session.out_of_reach.as_ref().map_or(Style::new(), |_| FAILED);
+            (state(session), session.created_at, style)
         }
         (SessionState::Exited | SessionState::Lost, _) => {
             let is_good = session.exit.as_ref().is_some_and(|exit| exit.code == Some(0));
@@ -111,8 +113,11 @@ fn standing(session: &Session) -> (String, Timestamp, Style) {
     }
 }
 
-/// The program's own words where it waits, else the last line of its screen.
+/// Why it cannot be reached, or the program's own words where it waits, else the last line of its screen.
 fn last_words(session: &Session) -> &str {
+    if let Some(why) = &session.out_of_reach {
+        return why;
+    }
     match &session.attention.message {
         Some(message) if is_waiting(session) => message.trim(),
         _ => session.last_line.trim(),
@@ -180,6 +185,16 @@ pub(crate) mod tests {
         assert_eq!(
             lines(&[agent]),
             ["agent  waiting  2m     80×24  2     1      May I?"]
+        );
+    }
+
+    #[test]
+    fn one_that_is_out_of_reach_says_why() {
+        let mut session = session("build", "unknown", 0);
+        session.out_of_reach = Some("no descriptor is left".to_owned());
+        assert_eq!(
+            lines(&[session]),
+            ["build  out of reach  3m     80×24  2     1      no descriptor is left"]
         );
     }
 

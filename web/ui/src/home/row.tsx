@@ -28,7 +28,9 @@ export function Row({ session }: { session: Session }) {
         )}
         {session.note && <span class="session-note">{session.note.text}</span>}
         {waits(session) && session.attention.message && <span class="session-message">{session.attention.message}</span>}
-        <span class="session-line">{session.last_line.trim() || <em>{strings.home.noOutput}</em>}</span>
+        <span class="session-line">
+          {session.out_of_reach ?? (session.last_line.trim() || <em>{strings.home.noOutput}</em>)}
+        </span>
       </a>
     </li>
   );
@@ -36,11 +38,13 @@ export function Row({ session }: { session: Session }) {
 
 function outcome(session: Session): "waiting" | "running" | "done" | "stopped" | "failed" {
   if (waits(session)) return "waiting";
+  if (session.out_of_reach !== undefined) return "failed";
   if (session.state === "running") return "running";
   return session.exit ? ending(session.exit) : "failed";
 }
 
-function stateWords({ state, exit, attention }: Session): string {
+function stateWords({ state, exit, attention, out_of_reach }: Session): string {
+  if (out_of_reach !== undefined) return strings.home.outOfReach;
   if (state === "running") return strings.home.attention[attention.state];
   if (state === "lost") return strings.home.lost;
   if (typeof exit?.code === "number") return strings.home.exitCode(exit.code);
