@@ -357,6 +357,7 @@ fn mode_of(mode: Mode) -> terminal::Mode {
 fn end_of(error: SessionError) -> End {
     match error {
         SessionError::StoreFailed => UNWRITTEN,
+        SessionError::OutOfReach => OUT_OF_REACH,
         _ => GONE,
     }
 }
@@ -372,6 +373,11 @@ const REVOKED: End = End {
 const RESTARTING: End = End {
     code: close::RESTARTING,
     reason: "the daemon ends",
+};
+/// As for a restart: who waits and asks again gets it.
+const OUT_OF_REACH: End = End {
+    code: close::RESTARTING,
+    reason: "the daemon has not taken the session over yet",
 };
 const GONE: End = End {
     code: close::GONE,

@@ -3,12 +3,15 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use futures_util::{StreamExt, stream};
 use protocol::access::KeeperStatus;
 use terminal::{
-    Command, Held, Keeper, KeeperError, KeeperOptions, Options, Origin, PeerProcess, SessionId, SpawnError,
+    Command, Held, Keeper, KeeperError, KeeperOptions, Listed, Options, Origin, PeerProcess, SessionId,
+    SpawnError,
 };
-use tokio::{sync::watch, time::timeout};
+use tokio::{
+    sync::{Semaphore, watch},
+    time::timeout,
+};
 
 use crate::paths::Paths;
 
@@ -25,6 +28,8 @@ struct Shared {
     name: String,
     /// Locked while a keeper is looked for or started, so that there is one.
     finding: tokio::sync::Mutex<()>,
+    /// A turn for each session that is on its way.
+    turns: Semaphore,
     state: Mutex<State>,
     /// How many keepers died.
     losses: watch::Sender<u64>,
@@ -67,41 +72,58 @@ impl KeeperLink {
                 options,
                 name,
                 finding: tokio::sync::Mutex::default(),
+                turns: Semaphore::new(AT_ONCE as usize),
                 state: Mutex::default(),
                 losses: watch::Sender::new(0),
             }),
         }
     }
 
-    /// Connects to a keeper that runs, and takes over all that it holds; nothing where none runs.
+    /// Connects to a keeper that runs, and says what it holds that can be [adopted](Self::adopt); nothing where none runs.
     ///
     /// # Errors
     /// When one runs and does not serve this daemon.
-    pub(crate) async fn adopt_all(&self) -> Result<Vec<Held>, KeeperError> {
+    pub(crate) async fn find(&self) -> Result<Vec<Listed>, KeeperError> {
         let _finding = self.shared.finding.lock().await;
         let Some(keeper) = Keeper::connect(&self.shared.options.socket).await? else {
             return Ok(Vec::new());
         };
         let keeper = self.begin(keeper);
-        let listed = keeper.list().await?;
-        let ids = listed
+        let mut listed = keeper.list().await?;
+        listed.retain(|listed| !listed.is_forgotten);
+        Ok(listed)
+    }
+
+    /// Takes over a session that the keeper holds, once its program has begun; `alone`, while no other is on its way.
+    ///
+    /// # Errors
+    /// As [`Keeper::adopt`].
+    pub(crate) async fn adopt(&self, id: SessionId, alone: bool) -> Result<Held, KeeperError> {
+        let keeper = self.current()?;
+        let turns = if alone { AT_ONCE } else { 1 };
+        let turn = self.shared.turns.acquire_many(turns).await;
+        let mut adopting = std::pin::pin!(keeper.adopt(id));
+        let held = match timeout(TURN, &mut adopting).await {
+            Ok(held) => held?,
+            // It is not on its way yet, and keeps nobody from theirs.
+            Err(_not_begun) => {
+                drop(turn);
+                adopting.await?
+            }
+        };
+        self.note(&held);
+        Ok(held)
+    }
+
+    /// Whether the keeper holds a session still, so that it can be adopted.
+    ///
+    /// # Errors
+    /// Where the keeper is gone.
+    pub(crate) async fn holds(&self, id: SessionId) -> Result<bool, KeeperError> {
+        let listed = self.current()?.list().await?;
+        Ok(listed
             .iter()
-            .filter(|listed| !listed.is_forgotten)
-            .map(|listed| listed.id);
-        let adopted = stream::iter(ids).map(async |id| (id, keeper.adopt(id).await));
-        let held = adopted
-            .buffered(AT_ONCE)
-            .filter_map(async |(id, adopted)| match adopted {
-                Ok(session) => {
-                    self.note(&session);
-                    Some(session)
-                }
-                Err(error) => {
-                    tracing::error!(session = %id, %error, "a session could not be taken over");
-                    None
-                }
-            });
-        Ok(held.collect().await)
+            .any(|listed| listed.id == id && !listed.is_forgotten))
     }
 
     /// Starts a program, and a keeper if there is none.
@@ -163,14 +185,14 @@ impl KeeperLink {
         }
     }
 
-    /// Ends what lives of sessions that the keeper was let drop.
-    pub(crate) async fn end_forgotten(&self) {
-        let keeper = self.state().keeper.clone();
-        if let Some(keeper) = keeper
-            && let Err(error) = keeper.end_forgotten().await
-        {
-            tracing::warn!(%error, "what ended sessions left running could not be ended");
-        }
+    /// Ends what lives of the sessions that the keeper holds and that are chosen, as those that nobody adopted have no other end;
+    /// returns how many of them had begun.
+    pub(crate) async fn end(&self, is_chosen: impl Fn(&Listed) -> bool) -> usize {
+        let Ok(keeper) = self.current() else { return 0 };
+        keeper.end(is_chosen).await.unwrap_or_else(|error| {
+            tracing::warn!(%error, "what sessions left running could not be ended");
+            0
+        })
     }
 
     /// The keeper that is connected, for the owner.
@@ -191,6 +213,11 @@ impl KeeperLink {
     pub(crate) fn mourned(&self) {
         self.state().is_mourning = false;
         self.shared.losses.send_modify(|_| ());
+    }
+
+    /// The keeper that is connected.
+    fn current(&self) -> Result<Arc<Keeper>, KeeperError> {
+        self.state().keeper.clone().ok_or(KeeperError::Gone)
     }
 
     async fn keeper(&self) -> Result<Arc<Keeper>, KeeperError> {
@@ -251,4 +278,6 @@ impl KeeperLink {
 
 /// Sessions that are asked for before the first is there: none waits for the way to and fro, and few descriptors are on it
 /// (unix(7), `ETOOMANYREFS`).
-const AT_ONCE: usize = 16;
+const AT_ONCE: u32 = 16;
+/// A session that did not come for so long has not begun.
+const TURN: Duration = Duration::from_secs(1);

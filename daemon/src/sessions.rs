@@ -43,7 +43,7 @@ use server::{
     peer::Peer,
     store::{Store, StoreError},
 };
-use terminal::{DescriptorLimit, Size};
+use terminal::{DescriptorLimit, Listed, Size};
 use tokio::{sync::Notify, time::timeout};
 
 pub(crate) use claim::{Claim, Claimant, Holder, NewClaimant};
@@ -154,7 +154,7 @@ impl Sessions {
     /// Where the output of a session ends now, for guests who may look from here on; none where there is no such session.
     pub(crate) fn stands_at(&self, resource: &ResourceId) -> Option<u64> {
         let handle = self.find(resource.as_str()).ok()?;
-        let is_there = !handle.record.is_deleted();
+        let is_there = !handle.record.is_deleted() && !handle.record.is_out_of_reach();
         is_there.then(|| handle.record.show().end)
     }
 
@@ -224,8 +224,11 @@ impl Sessions {
             timeout(LAST_WRITE, self.ended(record)).await.ok();
         });
         futures_util::future::join_all(stops).await;
-        // Of what ended before this daemon began, only the keeper knows.
-        self.shared.keeper.end_forgotten().await;
+        // Of what ended before this daemon began, and of what it could not take over, only the keeper knows.
+        let unreached = records.iter().filter(|record| record.is_out_of_reach());
+        let unreached: HashSet<_> = unreached.map(|record| record.resource.to_string()).collect();
+        let is_left = |listed: &Listed| listed.is_forgotten || unreached.contains(&listed.id.to_string());
+        self.shared.keeper.end(is_left).await;
     }
 
     /// Writes down what was typed by requests and is not written yet; for the daemon's own end.

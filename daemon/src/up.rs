@@ -123,14 +123,14 @@ async fn run(
         !options.no_cgroups,
         options.keeper_speaks,
     );
-    let held = keeper.adopt_all().await?;
+    let held = keeper.find().await?;
     let sessions = Sessions::new(
         settings(config, &paths, restart.descriptors()),
         events.clone(),
         opened.store.clone(),
         keeper.clone(),
     );
-    sessions.take_over(held);
+    sessions.take_over(held).await;
     let mourning = tokio::spawn(mourn(keeper.clone(), sessions.clone()));
     let (touched, standing) = (sessions.clone(), sessions.clone());
     let deps = Deps {

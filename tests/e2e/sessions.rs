@@ -15,6 +15,7 @@ mod keep;
 mod keeper;
 mod look;
 mod origin;
+mod out_of_reach;
 mod recording;
 mod remove;
 mod slow_links;

@@ -54,6 +54,9 @@ pub(crate) enum SessionError {
     /// A key that is none.
     #[error(transparent)]
     UnknownKey(#[from] UnknownKey),
+    /// What the keeper holds of a session could not be taken over yet.
+    #[error("the daemon cannot reach this session's program yet, which may run; it goes on trying")]
+    OutOfReach,
     /// There is no program to be typed to.
     #[error("the session's program has ended")]
     ProgramEnded,
@@ -152,6 +155,11 @@ impl SessionError {
                 400,
                 "unknown_key",
                 "keys are called like C-c, M-x, S-Tab, Up, F5, Enter, or are one character",
+            ),
+            Self::OutOfReach => (
+                503,
+                "out_of_reach",
+                "`transom ls` says why; where descriptors are short, stop other sessions or raise the daemon's `ulimit -n`",
             ),
             Self::ProgramEnded => (409, "program_ended", "start another session"),
             Self::InputStuck => (409, "input_stuck", "wait until the program reads, or stop it"),

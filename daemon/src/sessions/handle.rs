@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pairing::{DeviceId, Manage, Permit, PermitScope, Principal, View, Write};
 use protocol::sessions::Session;
 use server::{audit::AuditRow, peer::Peer};
-use terminal::{Attachment, ClientKey, Gate, Mode, Start, Writer};
+use terminal::{Attachment, ClientKey, Gate, Listed, Mode, Start, Writer};
 
 use super::{Claim, Claimant, NewClaimant, Presence, SessionError, Sessions, record::Record, shown_to};
 use crate::actor;
@@ -132,10 +132,24 @@ impl Handle {
             return Err(SessionError::Ended);
         }
         tracing::info!(session = self.id(), "stopping a session");
+        self.stop_program().await?;
+        Ok(self.record.show())
+    }
+
+    /// Ends the program, if it runs, and all that it started; also of a session that could not be taken over yet.
+    ///
+    /// # Errors
+    /// [`SessionError::OutOfReach`] where it has not begun.
+    pub(super) async fn stop_program(&self) -> Result<(), SessionError> {
         if let Some(engine) = self.record.live() {
             engine.stop().await;
+        } else if self.record.is_out_of_reach() {
+            let is_it = |listed: &Listed| listed.id.to_string() == self.id();
+            if self.sessions.shared.keeper.end(is_it).await == 0 {
+                return Err(SessionError::OutOfReach);
+            }
         }
-        Ok(self.record.show())
+        Ok(())
     }
 
     /// Commits an audit row about what a principal is about to do with this session.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use pairing::Authenticated;
+use pairing::{Authenticated, ResourceId, Standing};
 use server::Access;
 
 use super::{Sessions, record::Record};
@@ -55,10 +55,15 @@ impl Sessions {
         tokio::spawn(async move {
             // Where the engine is dropped it has ended too.
             let _ = state.wait_for(|state| !state.is_running()).await;
-            match sessions.shared.access.get().and_then(Weak::upgrade) {
-                Some(access) => access.end_inside(resource, &standing).await,
-                None => standing.end(),
-            }
+            sessions.end_inside(resource, &standing).await;
         });
+    }
+
+    /// Ends it now.
+    pub(super) async fn end_inside(&self, resource: ResourceId, standing: &Standing) {
+        match self.shared.access.get().and_then(Weak::upgrade) {
+            Some(access) => access.end_inside(resource, standing).await,
+            None => standing.end(),
+        }
     }
 }

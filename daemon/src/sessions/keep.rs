@@ -1,7 +1,7 @@
 //! Sessions outlive the daemon: their records are written, read at the start, and forgotten in time.
 
 use std::{
-    collections::HashMap,
+    collections::HashSet,
     io,
     path::{Path, PathBuf},
     sync::{Arc, Weak},
@@ -22,15 +22,12 @@ use super::{
 };
 
 impl Sessions {
-    /// Takes in what earlier daemons left: the records on disk, each with its engine where `held` has one, by the session's
-    /// id. What ran and is not held is lost. Returns what is held and has no record. Blocks; called once, at the start.
-    pub(crate) fn load(
-        &self,
-        mut held: HashMap<String, terminal::Session>,
-    ) -> HashMap<String, terminal::Session> {
+    /// Takes in what earlier daemons left: the records on disk. What ran and is not `held`, by its id, is lost. Blocks; called
+    /// once, at the start.
+    pub(super) fn load(&self, held: &HashSet<String>) {
         let (saved, unreadable) = saved::read_all(&self.shared.settings.folder);
         for (folder, error) in unreadable {
-            if self.is_orphan(&folder, &error, &held) {
+            if self.is_orphan(&folder, &error, held) {
                 tracing::warn!(folder = %folder.display(), "removes what a session left that has no record");
                 if let Err(error) = saved::remove(&folder) {
                     tracing::error!(folder = %folder.display(), %error, "it could not be removed");
@@ -44,10 +41,9 @@ impl Sessions {
         }
         let mut unwritten = Vec::new();
         for saved in saved {
-            let engine = held.remove(&saved.id);
             let knows_its_line = saved.parent.is_none() || saved.ancestors.is_some();
-            let is_lost = saved.end.is_none() && engine.is_none();
-            let Some(record) = self.record_of(saved, engine) else {
+            let is_lost = saved.end.is_none() && !held.contains(&saved.id);
+            let Some(record) = self.record_of(saved, is_lost) else {
                 continue;
             };
             let record = Arc::new(record);
@@ -63,24 +59,18 @@ impl Sessions {
         }
         unwritten.iter().for_each(|record| self.save_later(record));
         tokio::spawn(tidy(Arc::downgrade(&self.shared), self.shared.tidying.clone()));
-        held
     }
 
     /// Whether a folder is what was left of a session that nobody can ask for any more: its record was removed first, or its
     /// daemon died before the first was written, and its program is gone.
-    fn is_orphan(
-        &self,
-        folder: &Path,
-        error: &Unreadable,
-        held: &HashMap<String, terminal::Session>,
-    ) -> bool {
+    fn is_orphan(&self, folder: &Path, error: &Unreadable, held: &HashSet<String>) -> bool {
         let name = folder.file_name().and_then(|name| name.to_str());
         // Nothing is removed that is not ours by its name.
         let Some(id) = name.filter(|name| name.parse::<SessionId>().is_ok()) else {
             return false;
         };
         let has_no_record = matches!(error, Unreadable::Io(error) if error.kind() == io::ErrorKind::NotFound);
-        has_no_record && folder.is_dir() && !held.contains_key(id) && !self.table().unsaved.contains(id)
+        has_no_record && folder.is_dir() && !held.contains(id)
     }
 
     /// What a session's engine is made with.
@@ -250,15 +240,13 @@ impl Sessions {
         line
     }
 
-    fn record_of(&self, saved: Saved, engine: Option<terminal::Session>) -> Option<Record> {
+    fn record_of(&self, saved: Saved, is_lost: bool) -> Option<Record> {
         let resource: ResourceId = saved.id.parse().ok()?;
         let folder = self.folder_of(&saved.id);
         let size = saved.size.map_or(self.shared.settings.default_size, |size| {
             terminal::Size::new(size.columns, size.rows)
         });
-        let ended = saved
-            .end
-            .or_else(|| engine.is_none().then(|| lost(&folder, size)));
+        let ended = saved.end.or_else(|| is_lost.then(|| lost(&folder, size)));
         let made = Made {
             command: saved.command,
             args: saved.args,
@@ -283,13 +271,14 @@ impl Sessions {
             purge_at: saved.purge_at,
             touched: saved.touched.iter().filter_map(|id| id.parse().ok()).collect(),
             ended,
+            hindrance: None,
         };
-        Some(Record::new(resource, made, kept, engine, folder))
+        Some(Record::new(resource, made, kept, None, folder))
     }
 }
 
-/// The end of a session that nobody saw end: what the disk has of it is all there is.
-fn lost(folder: &Path, first_size: terminal::Size) -> Ended {
+/// The end of a session that nobody saw end: what the disk has of it is all there is. Blocks.
+pub(super) fn lost(folder: &Path, first_size: terminal::Size) -> Ended {
     let last = terminal::stored_last(folder, first_size).unwrap_or_else(|error| {
         tracing::error!(folder = %folder.display(), %error, "a lost session's output could not be read");
         terminal::Last {

@@ -20,24 +20,24 @@ pub(super) fn spawn(sessions: Sessions, record: &Arc<Record>) {
         revised: record.revised.subscribe(),
         record: Arc::downgrade(record),
     };
-    let is_over = record.kept().ended.is_some();
-    // One that is written down as ended and is still held: a daemon died before its keeper let it go.
-    let is_held = record.live().is_some();
     // Watched from before the first event on, so that nothing is missed between.
-    let watched = record.live().filter(|_| !is_over).map(|engine| Watched {
-        changes: engine.changes(),
-        state: engine.state(),
-    });
-    sessions.end_inside_with(record);
+    let watched = Watched::of(record);
     follower.publish();
+    if watched.is_some() {
+        sessions.end_inside_with(record);
+    }
     tokio::spawn(async move {
         let mut follower = follower;
+        let watched = match watched {
+            Some(watched) => Some(watched),
+            None => follower.until_reached(&sessions).await,
+        };
         if let Some(watched) = watched {
             follower.until_exit(watched).await;
-        }
-        if is_held && let Some(record) = follower.record.upgrade() {
-            // A full disk may keep that waiting, and nobody else.
-            tokio::spawn(async move { sessions.ended(&record).await });
+            if let Some(record) = follower.record.upgrade() {
+                // A full disk may keep that waiting, and nobody else.
+                tokio::spawn(async move { sessions.ended(&record).await });
+            }
         }
         follower.after_exit().await;
     });
@@ -49,6 +49,18 @@ struct Watched {
     state: watch::Receiver<terminal::SessionState>,
 }
 
+impl Watched {
+    /// None of one that has ended, or that is out of reach.
+    fn of(record: &Record) -> Option<Self> {
+        let is_over = record.kept().ended.is_some();
+        let engine = record.live().filter(|_| !is_over)?;
+        Some(Self {
+            changes: engine.changes(),
+            state: engine.state(),
+        })
+    }
+}
+
 struct Follower {
     events: Events,
     presence: watch::Receiver<People>,
@@ -57,6 +69,33 @@ struct Follower {
 }
 
 impl Follower {
+    /// Follows a session that is out of reach until it is taken over, or lost.
+    async fn until_reached(&mut self, sessions: &Sessions) -> Option<Watched> {
+        loop {
+            {
+                let record = self.record.upgrade()?;
+                if !record.is_out_of_reach() {
+                    let watched = Watched::of(&record);
+                    if watched.is_some() {
+                        sessions.end_inside_with(&record);
+                    } else {
+                        let resource = record.resource.clone();
+                        sessions.end_inside(resource, &record.standing).await;
+                    }
+                    self.publish();
+                    return watched;
+                }
+            }
+            let due = self.due();
+            tokio::select! {
+                changed = self.presence.changed() => changed.ok()?,
+                changed = self.revised.changed() => changed.ok()?,
+                () = passed(due) => {}
+            }
+            self.publish();
+        }
+    }
+
     async fn until_exit(&mut self, watched: Watched) {
         let Watched {
             mut changes,

@@ -30,8 +30,8 @@ pub(super) struct Record {
     pub(super) made: Made,
     /// Of the programs inside of it, as a principal.
     pub(super) standing: Arc<Standing>,
-    /// There while its program runs and since; of one that ended before this daemon began, once somebody asks for more than
-    /// the record.
+    /// There while its program runs and since, once it is taken over; of one that ended before this daemon began, once
+    /// somebody asks for more than the record.
     engine: OnceLock<terminal::Session>,
     folder: PathBuf,
     pub(super) claim: Claim,
@@ -72,6 +72,8 @@ pub(super) struct Kept {
     pub(super) touched: BTreeSet<DeviceId>,
     /// How its program ended, once everything that it drew is known.
     pub(super) ended: Option<Ended>,
+    /// Why it is not taken over yet, if that failed; not written down.
+    pub(super) hindrance: Option<String>,
 }
 
 impl Record {
@@ -104,7 +106,7 @@ impl Record {
         if let Some(engine) = self.engine.get() {
             return Ok(engine);
         }
-        let ended = self.kept().ended.clone().ok_or(SessionError::NotFound)?;
+        let ended = self.kept().ended.clone().ok_or(SessionError::OutOfReach)?;
         let duration = ended.at.duration_since(self.made.at).as_millis();
         let exit = ended.exit.as_ref().map(|exit| terminal::Exit {
             code: exit.code,
@@ -123,9 +125,21 @@ impl Record {
         Ok(self.engine.get_or_init(|| stored))
     }
 
-    /// Its engine, where it has one already: always while its program runs.
+    /// Its engine, where it has one already: always while its program runs and can be reached.
     pub(super) fn live(&self) -> Option<&terminal::Session> {
         self.engine.get()
+    }
+
+    /// Goes on with the engine by which it was taken over; says whether it had none yet.
+    pub(super) fn begin(&self, engine: terminal::Session) -> bool {
+        let is_first = self.engine.set(engine).is_ok();
+        self.revise(|kept| kept.hindrance = None);
+        is_first
+    }
+
+    /// Whether its program may run and nobody could take it over yet.
+    pub(super) fn is_out_of_reach(&self) -> bool {
+        self.live().is_none() && self.kept().ended.is_none()
     }
 
     /// Where its files are.
@@ -133,9 +147,12 @@ impl Record {
         &self.folder
     }
 
+    /// Whether its program runs, or may.
     pub(super) fn is_running(&self) -> bool {
-        self.live()
-            .is_some_and(|engine| engine.state().borrow().is_running())
+        match self.live() {
+            Some(engine) => engine.state().borrow().is_running(),
+            None => self.is_out_of_reach(),
+        }
     }
 
     pub(super) fn is_deleted(&self) -> bool {
@@ -203,6 +220,10 @@ impl Record {
             None => SessionState::Running,
         };
         let seen = ended.clone().or_else(|| self.end_of(None));
+        let out_of_reach = seen.is_none().then(|| match &kept.hindrance {
+            Some(why) => format!("the daemon cannot take it over yet: {why}"),
+            None => "its program has not begun, or its keeper is slow".to_owned(),
+        });
         let Counts { viewers, writers } = self.presence.borrow().counts();
         Session {
             id: self.resource.to_string(),
@@ -217,7 +238,9 @@ impl Record {
             last_output_at: seen.as_ref().and_then(|seen| seen.last_output_at),
             size: seen
                 .as_ref()
-                .map_or_else(|| wire_size(terminal::Size::default()), |seen| seen.size),
+                .map(|seen| seen.size)
+                .or(self.made.size)
+                .unwrap_or_else(|| wire_size(terminal::Size::default())),
             end: seen.as_ref().map_or(0, |seen| seen.offset),
             title: seen.as_ref().and_then(|seen| seen.title.clone()),
             last_line: seen.map(|seen| seen.last_line).unwrap_or_default(),
@@ -231,7 +254,7 @@ impl Record {
             parent: self.made.parent.as_ref().map(ToString::to_string),
             trusted: self.made.trusted,
             purge_at: kept.purge_at,
-            out_of_reach: None,
+            out_of_reach,
         }
     }
 
@@ -279,6 +302,13 @@ impl Record {
                 state: AttentionState::Waiting,
                 since: at,
                 message,
+            };
+        }
+        if self.is_out_of_reach() {
+            return Attention {
+                state: AttentionState::Unknown,
+                since: self.made.at,
+                message: None,
             };
         }
         match self.live().filter(|_| ended.is_none()).map(seen) {

@@ -34,8 +34,8 @@ impl Handle {
         if !permit.is_current() {
             return Err(SessionError::Ended);
         }
-        if let Some(engine) = self.record.live().filter(|_| self.record.is_running()) {
-            engine.stop().await;
+        if self.record.is_running() {
+            self.stop_program().await?;
         }
         let now = server::clock::timestamp(server::clock::now());
         if purge {

@@ -81,6 +81,8 @@ pub struct Listed {
     pub id: SessionId,
     /// How its program stands.
     pub state: Listing,
+    /// Whether its program was executed: one that was not yet comes to whoever adopts it when it is.
+    pub has_begun: bool,
     /// It was forgotten, and is there only because processes of it live: it cannot be adopted.
     pub is_forgotten: bool,
     reaper: Member,
@@ -258,42 +260,34 @@ impl Keeper {
         answer.await.map_err(|_| KeeperError::Gone)
     }
 
-    /// Ends the processes that live of sessions that were forgotten. Returns when nothing of them is left that this user may
-    /// end.
+    /// Ends the processes that live of the sessions that are chosen, for those that were forgotten or cannot be adopted. Returns
+    /// when nothing of them is left that this user may end, and how many of the sessions had begun.
     ///
     /// # Errors
     /// [`KeeperError::Gone`].
-    pub async fn end_forgotten(&self) -> Result<(), KeeperError> {
+    pub async fn end(&self, is_chosen: impl Fn(&Listed) -> bool) -> Result<usize, KeeperError> {
         let mut ending = tokio::task::JoinSet::new();
-        for listed in self
-            .list()
-            .await?
-            .into_iter()
-            .filter(|listed| listed.is_forgotten)
-        {
+        for listed in self.list().await?.into_iter().filter(is_chosen) {
             let leader = i32::try_from(listed.leader).ok().and_then(Pid::from_raw);
-            let Some(leader) = leader else { continue };
-            // The keeper signals no group of what it has forgotten, nor gives it a cgroup.
-            let tree = Tree::new(listed.reaper, leader, None, |_| false);
+            let Some(leader) = leader.filter(|_| listed.has_begun) else {
+                continue;
+            };
+            // The keeper signals no group of what it has forgotten; a cgroup is given only to who adopts.
+            let tree = Tree::new(listed.reaper, leader, None, self.shared.signal_group(listed.id));
             ending.spawn(async move { tree.stop().await });
         }
-        ending.join_all().await;
-        Ok(())
+        Ok(ending.join_all().await.len())
     }
 
-    /// Takes over a session that the keeper holds.
+    /// Takes over a session that the keeper holds, once its program has begun.
     ///
     /// # Errors
-    /// [`KeeperError::Unknown`] where it holds none of that id, [`KeeperError::Silent`] where its program does not begin,
-    /// [`KeeperError::Gone`].
+    /// [`KeeperError::Unknown`] where it holds none of that id, or cannot hand it over now; [`KeeperError::Io`] where there is
+    /// no descriptor left for it, and asking again may help; [`KeeperError::Gone`].
     pub async fn adopt(&self, id: SessionId) -> Result<Held, KeeperError> {
         let answer = self.shared.state.wait_for(id, false);
         send(&self.shared.socket, Request::Adopt(id), None).await?;
-        let Ok(answer) = timeout(PATIENCE, answer).await else {
-            self.shared.state.give_up(id);
-            return Err(KeeperError::Silent);
-        };
-        let parts = answer.map_err(|_| KeeperError::Gone)?;
+        let parts = answer.await.map_err(|_| KeeperError::Gone)?;
         let parts = parts.map_err(|_| KeeperError::Unknown)?;
         Ok(parts.claim()?)
     }
@@ -479,5 +473,5 @@ const PREPARE: &str = "prepare the program";
 const SMALLEST: usize = 1024 * 1024;
 /// While the system is short of memory, or this user's sockets of room for descriptors.
 const RETRY: Duration = Duration::from_millis(20);
-/// For the hello, and for a session to be adopted.
+/// For the hello.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -124,14 +124,6 @@ impl State {
         receiver
     }
 
-    /// Waits no more for a session that was to be adopted. One that was introduced and does not come has not begun yet, and so
-    /// long: whoever started it is gone. It is ended when it comes.
-    pub(super) fn give_up(&self, id: SessionId) {
-        if let Some(arriving) = self.lock().sessions.get_mut(&id) {
-            arriving.is_new = arriving.journal.is_some();
-        }
-    }
-
     pub(super) fn wait_for_list(&self) -> oneshot::Receiver<Vec<Listed>> {
         let (answer, receiver) = oneshot::channel();
         let mut waiting = self.lock();
@@ -223,6 +215,7 @@ impl Waiting {
                     listed.push(Listed {
                         id,
                         state: end.into(),
+                        has_begun: leader != 0,
                         is_forgotten: forgotten,
                         reaper,
                         leader,
