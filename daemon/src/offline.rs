@@ -2,16 +2,17 @@
 
 use std::time::Duration;
 
-use pairing::{DeviceId, Devices, Principal};
+use pairing::{DeviceId, Devices, GuestId, Guests, Principal};
 use protocol::{
     access::{DeviceRecord, Revoked},
     audit::{AuditQuery, AuditRecord, AuditVerdict},
+    guests::{GuestEnded, GuestRecord},
 };
 use server::{
     LocalPeer, LockdownFile, Peer,
     audit::{AuditRow, action},
     clock,
-    routes::{audit, device_record},
+    routes::{audit, device_record, guest_record},
     store::{AuditReader, Opened, Store, StoreError},
 };
 use tokio::time::Instant;
@@ -22,6 +23,7 @@ use crate::{lock::Lock, paths::Paths, sessions::touched_on_disk, up::UpError};
 pub struct Offline {
     store: Store,
     devices: Devices,
+    guests: Guests,
     paths: Paths,
     /// Let go last: until then no daemon opens the store.
     _lock: Lock,
@@ -41,10 +43,12 @@ impl Offline {
             store,
             devices,
             tombstones,
+            guests,
             ..
         } = Store::open(&paths.store(), &paths.keys(), clock::now())?;
         Ok(Some(Self {
             devices: Devices::load(devices, tombstones, Duration::MAX),
+            guests: Guests::load(guests),
             store,
             paths,
             _lock: lock,
@@ -78,6 +82,33 @@ impl Offline {
         }))
     }
 
+    /// Guests and invitations, and those of the ended that the owner is shown. None has a connection.
+    pub fn guests(&self) -> Vec<GuestRecord> {
+        let now = clock::now();
+        self.guests
+            .shown()
+            .map(|guest| guest_record(guest, 0, now))
+            .collect()
+    }
+
+    /// Ends a guest or an invitation for good; `None` where there is none of that id, or not any more.
+    ///
+    /// # Errors
+    /// Where it could not be made to last: the next daemon would let it in.
+    pub async fn end_guest(&mut self, id: GuestId) -> Result<Option<GuestEnded>, UpError> {
+        let began = Instant::now();
+        let Ok(ended) = self.guests.end(&Principal::Owner, id, clock::now()) else {
+            return Ok(None);
+        };
+        let row = row(action::GUEST_ENDED, &id.to_string());
+        self.store.end_guest(ended.record, row).await?;
+        Ok(Some(GuestEnded {
+            guest_id: id,
+            closed: 0,
+            elapsed_us: u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX),
+        }))
+    }
+
     /// Has the next daemon open the remote ways in again. Says whether it was locked.
     ///
     /// # Errors
@@ -87,7 +118,9 @@ impl Offline {
         if !file.is_locked() {
             return Ok(false);
         }
-        self.store.append_audit(row(action::LOCKDOWN_LIFTED, "")).await?;
+        // Whoever was a guest before is none after, also where the lock-down could not say so to the store.
+        let row = row(action::LOCKDOWN_LIFTED, "");
+        self.store.end_guests(Vec::new(), clock::now(), row).await?;
         file.remove()?;
         Ok(true)
     }
@@ -110,7 +143,10 @@ pub async fn lock_down(paths: &Paths) -> Result<Option<StoreError>, UpError> {
     let _lock = Lock::take(&paths.lock())?;
     write_lock_down(paths)?;
     let written = match Store::open(&paths.store(), &paths.keys(), clock::now()) {
-        Ok(opened) => opened.store.append_audit(row(action::LOCKED_DOWN, "")).await,
+        Ok(opened) => {
+            let row = row(action::LOCKED_DOWN, "");
+            opened.store.end_guests(Vec::new(), clock::now(), row).await
+        }
         Err(error) => Err(error),
     };
     Ok(written.err())

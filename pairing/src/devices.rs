@@ -350,7 +350,7 @@ impl Devices {
 }
 
 /// How long an ended token is told why it ended.
-const TOMBSTONE: Duration = Duration::from_secs(90 * 24 * 3600);
+pub(crate) const TOMBSTONE: Duration = Duration::from_secs(90 * 24 * 3600);
 
 /// Least time between two notes that a device was heard of: each is a row to be written.
 const SEEN_EVERY: Duration = Duration::from_secs(60);

@@ -1,8 +1,10 @@
-//! Guests: whoever was invited to look at named resources until a time. In memory only: a restart ends them.
+//! Guests: whoever was invited to look at named resources until a time.
 
 mod link;
+mod record;
 mod state;
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -12,10 +14,10 @@ use core::time::Duration;
 use rand_core::CryptoRng;
 
 pub use self::link::{GuestProof, LinkHolder};
-use self::state::{Guest, Key, State};
-pub use self::state::{GuestEnd, GuestPhase, GuestView, Refusal};
-use crate::devices::TokenHolder;
-use crate::limits::{GUEST, MAX_ENDED_GUESTS, MAX_GUESTS};
+pub use self::record::{GuestEnd, GuestKey, GuestPhase, GuestRecord, Refusal};
+use self::state::Guest;
+use crate::devices::{TOMBSTONE, TokenHolder};
+use crate::limits::{GUEST, MAX_GUESTS, SHOWN_ENDED_GUESTS};
 use crate::{
     AuthError, Authenticated, EndGuestError, GuestId, GuestToken, InviteError, InviteSecret, JoinError,
     Principal, ResourceId, Standing, TokenHash, TokenKey, UnixMillis,
@@ -39,24 +41,31 @@ pub struct Invitation {
     pub lasts: Duration,
 }
 
-/// What came of it, for the link.
+/// What came of it, for the link. Whoever embeds this tells the secret once the record is stored.
 #[derive(Debug)]
 pub struct Invited {
-    /// Who the link makes of whoever opens it first.
-    pub id: GuestId,
+    /// Who the link makes of whoever opens it first: the record to be stored.
+    pub record: GuestRecord,
     /// The link's secret, this once.
     pub secret: InviteSecret,
-    /// When they are a guest no more, whether or not they came.
-    pub expires_at: UnixMillis,
 }
 
-/// Somebody who has become a guest.
+/// Why a link did not open.
+#[derive(Debug)]
+pub struct NotOpened {
+    /// What to say.
+    pub error: JoinError,
+    /// The invitation, where this wrong secret was one too many: it has ended, and is to be stored as such.
+    pub burned: Option<Box<EndedGuest>>,
+}
+
+/// Somebody who has become a guest. Whoever embeds this tells the token once the record is stored.
 #[derive(Debug)]
 pub struct Joined {
     /// The guest's token, this once.
     pub token: GuestToken,
-    /// When they are a guest no more.
-    pub expires_at: UnixMillis,
+    /// The record to be stored.
+    pub record: GuestRecord,
     /// Who they are from now on.
     pub authenticated: Authenticated,
 }
@@ -64,8 +73,8 @@ pub struct Joined {
 /// A guest who has just ended. Its liveness has ended already.
 #[derive(Debug)]
 pub struct EndedGuest {
-    /// Which.
-    pub id: GuestId,
+    /// The record to be stored.
+    pub record: GuestRecord,
     /// Its liveness.
     pub standing: Arc<Standing>,
 }
@@ -85,6 +94,16 @@ impl Guests {
         Self::default()
     }
 
+    /// The guests of a store, in the order in which they were invited.
+    #[must_use]
+    pub fn load(records: impl IntoIterator<Item = GuestRecord>) -> Self {
+        let mut guests = Self::new();
+        for record in records {
+            guests.add(record);
+        }
+        guests
+    }
+
     /// Invites somebody. Only the owner may.
     ///
     /// # Errors
@@ -92,6 +111,7 @@ impl Guests {
     pub fn invite(
         &mut self,
         wish: Invitation,
+        key: &TokenKey,
         now: UnixMillis,
         rng: &mut impl CryptoRng,
     ) -> Result<Invited, InviteError> {
@@ -104,37 +124,51 @@ impl Guests {
         if self.all.values().filter(|guest| guest.is_live(now)).count() >= MAX_GUESTS {
             return Err(InviteError::TooMany);
         }
+        self.forget(now);
         let (id, secret) = (GuestId::generate(rng), InviteSecret::generate(rng));
-        let expires_at = now.plus(wish.lasts);
-        self.serial += 1;
-        let guest = Guest::new(
-            self.serial,
-            wish.sights.into(),
-            secret.digest(id),
-            (now, expires_at),
-        );
-        self.all.insert(id, guest);
-        self.forget();
-        Ok(Invited {
+        let record = GuestRecord {
             id,
-            secret,
-            expires_at,
-        })
+            sights: wish.sights.into(),
+            secret_hash: secret.hash(id, key),
+            created: now,
+            expires_at: now.plus(wish.lasts),
+            joined: None,
+            refused: None,
+            ended: None,
+        };
+        self.add(record.clone());
+        Ok(Invited { record, secret })
+    }
+
+    /// Forgets an invitation whose secret nobody was told.
+    pub fn withdraw(&mut self, id: GuestId) {
+        if let Some(guest) = self.all.remove(&id) {
+            guest.standing.end();
+        }
     }
 
     /// Whether the secret is that of the invitation. What comes of it still has to prove a key.
     ///
     /// # Errors
-    /// [`JoinError::Unknown`], which the fifth wrong secret makes of an invitation that nobody has used.
+    /// [`JoinError::Unknown`], which the fifth wrong secret makes of an invitation that nobody has used. An unknown id costs as
+    /// much as a wrong secret.
     pub fn open(
         &mut self,
         id: GuestId,
         secret: &InviteSecret,
+        key: &TokenKey,
         now: UnixMillis,
-    ) -> Result<LinkHolder, JoinError> {
-        let guest = self.all.get_mut(&id).ok_or(JoinError::Unknown)?;
-        guest.check(&secret.digest(id), now)?;
-        Ok(LinkHolder::new(id))
+    ) -> Result<LinkHolder, NotOpened> {
+        let shown = secret.hash(id, key);
+        let unknown = |burned| NotOpened {
+            error: JoinError::Unknown,
+            burned,
+        };
+        match self.all.get_mut(&id) {
+            Some(guest) if guest.knows(&shown) => Ok(LinkHolder::new(id)),
+            Some(guest) => Err(unknown(guest.count_wrong(now).map(Box::new))),
+            None => Err(unknown(None)),
+        }
     }
 
     /// Makes a guest of whoever proved a key for a link that nobody else has used. The same key again, as after a lost answer,
@@ -152,15 +186,15 @@ impl Guests {
     ) -> Result<Joined, JoinError> {
         let GuestProof { id, public_key } = proof;
         let guest = self.all.get_mut(&id).ok_or(JoinError::Unknown)?;
-        let at = match (&guest.state, guest.phase(now)) {
-            (State::Joined(joined), GuestPhase::Joined) if joined.public_key == public_key => joined.at,
+        let at = match (&guest.record.joined, guest.record.phase(now)) {
+            (Some(joined), GuestPhase::Joined) if joined.public_key == public_key => joined.at,
             (_, GuestPhase::Invited) => now,
             (_, phase) => return Err(guest.refuse(phase, from, now)),
         };
         // Access that the former token gave ends with it.
         guest.standing.end();
         let token = GuestToken::generate(id, rng);
-        guest.state = State::Joined(Key {
+        guest.record.joined = Some(GuestKey {
             public_key,
             token_hash: token.hash(key),
             from: String::from(from),
@@ -168,8 +202,8 @@ impl Guests {
         });
         Ok(Joined {
             token,
-            expires_at: guest.expires_at,
-            authenticated: guest.authenticated(id),
+            record: guest.record.clone(),
+            authenticated: guest.authenticated(),
         })
     }
 
@@ -187,13 +221,13 @@ impl Guests {
         // Compared even where there is nothing to compare with, so that both answers take one comparison.
         let nothing = TokenHash::from_bytes([0; 32]);
         let guest = self.all.get(&token.id());
-        let held = guest.and_then(Guest::key);
+        let held = guest.and_then(|guest| guest.record.joined.as_ref());
         let known = shown.matches(held.map_or(&nothing, |key| &key.token_hash));
         let (Some(guest), Some(held), true) = (guest, held, known) else {
             return Err(AuthError::Unknown);
         };
         guest.admit(now)?;
-        let authenticated = guest.authenticated(token.id());
+        let authenticated = guest.authenticated();
         Ok(TokenHolder::of_guest(token.id(), held.public_key, authenticated))
     }
 
@@ -217,22 +251,28 @@ impl Guests {
                 return Err(EndGuestError::NotPermitted);
             }
         };
-        let guest = self.all.get_mut(&id).filter(|guest| guest.is_live(now));
+        let guest = self.all.get_mut(&id).filter(|guest| guest.can_end(now));
         let guest = guest.ok_or(EndGuestError::UnknownGuest)?;
-        Ok(guest.end(id, cause, now))
+        Ok(guest.end(cause, now))
+    }
+
+    /// Notes that an end could not be stored, so that it can be made again before a restart brings the guest back.
+    pub fn end_was_not_stored(&mut self, id: GuestId) {
+        if let Some(guest) = self.all.get_mut(&id) {
+            guest.end_was_not_stored();
+        }
     }
 
     /// Ends everybody, as when every remote way in is closed. Once all of what is returned is quiet, none of them does anything.
     pub fn end_all(&mut self, now: UnixMillis) -> Vec<EndedGuest> {
-        let live = self.all.iter_mut().filter(|(_, guest)| guest.is_live(now));
-        live.map(|(id, guest)| guest.end(*id, GuestEnd::LockedDown, now))
-            .collect()
+        let live = self.all.values_mut().filter(|guest| guest.is_live(now));
+        live.map(|guest| guest.end(GuestEnd::LockedDown, now)).collect()
     }
 
-    /// Ends those whose time is over. The caller closes their connections.
+    /// Ends those whose time is over. The caller closes their connections and stores their records.
     pub fn expire(&mut self, now: UnixMillis) -> Vec<EndedGuest> {
-        let over = self.all.iter_mut().filter(|(_, guest)| guest.is_over(now));
-        over.map(|(id, guest)| guest.end(*id, GuestEnd::Expired, guest.expires_at))
+        let over = self.all.values_mut().filter(|guest| guest.is_over(now));
+        over.map(|guest| guest.end(GuestEnd::Expired, guest.record.expires_at))
             .collect()
     }
 
@@ -240,36 +280,43 @@ impl Guests {
     #[must_use]
     pub fn next_expiry(&self) -> Option<UnixMillis> {
         let waiting = self.all.values().filter(|guest| !guest.has_ended());
-        waiting.map(|guest| guest.expires_at).min()
+        waiting.map(|guest| guest.record.expires_at).min()
     }
 
-    /// A guest as the owner sees it.
+    /// The record of a guest.
     #[must_use]
-    pub fn view(&self, id: GuestId, now: UnixMillis) -> Option<GuestView> {
-        self.all.get(&id).map(|guest| guest.view(id, now))
+    pub fn get(&self, id: GuestId) -> Option<&GuestRecord> {
+        self.all.get(&id).map(|guest| &guest.record)
     }
 
-    /// All of them, the first invited first.
-    #[must_use]
-    pub fn views(&self, now: UnixMillis) -> Vec<GuestView> {
-        let mut all: Vec<_> = self.all.iter().collect();
-        all.sort_by_key(|(_, guest)| guest.serial);
-        all.into_iter().map(|(id, guest)| guest.view(*id, now)).collect()
+    /// For the owner: those that live and, of those that have ended, as many as were invited last; the first invited first.
+    pub fn shown(&self) -> impl Iterator<Item = &GuestRecord> {
+        let mut all: Vec<_> = self.all.values().collect();
+        all.sort_by_key(|guest| guest.serial);
+        let ended = all.iter().filter(|guest| guest.has_ended()).count();
+        let mut excess = ended.saturating_sub(SHOWN_ENDED_GUESTS);
+        all.into_iter().filter_map(move |guest| {
+            if guest.has_ended() && excess > 0 {
+                excess -= 1;
+                return None;
+            }
+            Some(&guest.record)
+        })
     }
 
-    /// Forgets those of the ended that were invited first, beyond the number that is kept.
-    fn forget(&mut self) {
-        let mut ended: Vec<_> = self.all.iter().filter(|(_, guest)| guest.has_ended()).collect();
-        ended.sort_by_key(|(_, guest)| guest.serial);
-        let excess = ended.len().saturating_sub(MAX_ENDED_GUESTS);
-        for id in ended
-            .into_iter()
-            .take(excess)
-            .map(|(id, _)| *id)
-            .collect::<Vec<_>>()
-        {
-            self.all.remove(&id);
-        }
+    fn add(&mut self, record: GuestRecord) {
+        self.serial += 1;
+        self.all.insert(record.id, Guest::new(self.serial, record));
+    }
+
+    /// Forgets those that ended so long ago that nobody is told why any more. Only the owner invites, each time with a row in
+    /// the trail that is kept for longer: that bounds how many there can be.
+    fn forget(&mut self, now: UnixMillis) {
+        let is_old = |guest: &Guest| {
+            let ended = guest.record.ended;
+            ended.is_some_and(|(_, at)| now.since(at) > TOMBSTONE)
+        };
+        self.all.retain(|_, guest| !is_old(guest));
     }
 }
 

@@ -63,8 +63,8 @@ pub use error::{
 };
 pub use family::Family;
 pub use guests::{
-    EndedGuest, GuestEnd, GuestPhase, GuestProof, GuestView, Guests, Invitation, Invited, Joined, LinkHolder,
-    Refusal, Sight,
+    EndedGuest, GuestEnd, GuestKey, GuestPhase, GuestProof, GuestRecord, Guests, Invitation, Invited, Joined,
+    LinkHolder, NotOpened, Refusal, Sight,
 };
 pub use holder::{Holders, KeyHolder};
 pub use id::{AccessId, DeviceId, GuestId, MalformedId, OfferId, RequestId, ResourceId};

@@ -78,8 +78,8 @@ pub(crate) const REBIND: Duration = Duration::from_secs(600);
 /// Most invitations and guests at a time. Only the owner makes them; this bounds a loop in a script.
 pub(crate) const MAX_GUESTS: usize = 256;
 
-/// Most ended guests that are remembered, so that they can be told why and the owner can see them: about 64 KiB.
-pub(crate) const MAX_ENDED_GUESTS: usize = 128;
+/// Most ended guests that the owner is shown; the trail has them all.
+pub(crate) const SHOWN_ENDED_GUESTS: usize = 128;
 
 /// The longest time for which somebody is a guest; for longer, a device is paired.
 pub const GUEST: Duration = Duration::from_secs(7 * 24 * 3600);

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 use zeroize::{ZeroizeOnDrop, Zeroizing};
 
-use crate::{GuestId, MalformedToken, OfferId};
+use crate::{GuestId, MalformedToken, OfferId, TokenHash, TokenKey};
 
 /// The secret of one offer: 32 bytes, base64url without padding on the wire, erased on drop.
 #[derive(ZeroizeOnDrop)]
@@ -69,8 +69,9 @@ impl InviteSecret {
         self.0.reveal()
     }
 
-    pub(crate) fn digest(&self, id: GuestId) -> SecretDigest {
-        SecretDigest::of(b"transom/gst/v1", id.as_bytes(), &self.0.0)
+    /// The hash to keep: HMAC-SHA256(key, "transom/inv/v1" ‖ id ‖ secret). Unlike an offer, an invitation outlives the daemon.
+    pub(crate) fn hash(&self, id: GuestId, key: &TokenKey) -> TokenHash {
+        TokenHash::from_bytes(key.hmac(&[b"transom/inv/v1", id.as_bytes(), &self.0.0]))
     }
 }
 
@@ -86,7 +87,7 @@ impl fmt::Debug for OfferSecret {
     }
 }
 
-/// What memory keeps of a link's secret. Plain SHA-256 is enough: it has 256 random bits and never meets a disk.
+/// What memory keeps of an offer's secret. Plain SHA-256 is enough: it has 256 random bits and never meets a disk.
 pub(crate) struct SecretDigest([u8; 32]);
 
 impl SecretDigest {
@@ -105,9 +106,9 @@ impl SecretDigest {
 
 #[cfg(test)]
 mod tests {
-    use super::OfferSecret;
-    use crate::testing::SeededRng;
-    use crate::{MalformedToken, OfferId};
+    use super::{InviteSecret, OfferSecret};
+    use crate::testing::{SeededRng, token_key};
+    use crate::{GuestId, GuestToken, MalformedToken, OfferId, TokenKey};
     use alloc::format;
 
     #[test]
@@ -139,6 +140,25 @@ mod tests {
         assert!(one.digest(a).matches(&OfferSecret([1; 32]).digest(a)));
         assert!(!one.digest(a).matches(&two.digest(a)));
         assert!(!one.digest(a).matches(&one.digest(b)));
+    }
+
+    #[test]
+    fn the_hash_of_an_invitation_depends_on_key_guest_and_secret_and_is_none_of_a_token() {
+        let invite = |n| InviteSecret(OfferSecret([n; 32]));
+        let (a, b) = (GuestId::from_bytes([1; 8]), GuestId::from_bytes([2; 8]));
+        let hash = invite(1).hash(a, &token_key());
+        assert!(hash.matches(&invite(1).hash(a, &token_key())));
+        for other in [
+            invite(2).hash(a, &token_key()),
+            invite(1).hash(b, &token_key()),
+            invite(1).hash(a, &TokenKey::from_bytes([9; 32])),
+        ] {
+            assert!(!hash.matches(&other));
+        }
+        // Of the same random bytes.
+        let secret = InviteSecret::generate(&mut SeededRng::new(3)).hash(a, &token_key());
+        let token = GuestToken::generate(a, &mut SeededRng::new(3)).hash(&token_key());
+        assert!(!secret.matches(&token));
     }
 
     #[test]

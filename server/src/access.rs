@@ -177,13 +177,17 @@ impl Access {
             store,
             devices,
             tombstones,
+            guests,
             instance,
             token_key,
         } = deps.opened;
         let connections = Connections::new(config.limits.clone());
         let lockdown = Lockdown::new(deps.lockdown, deps.doors);
+        let mut guests = Guests::load(guests);
         if lockdown.is_locked() {
             connections.lock_down(|| ());
+            // Whom the lock-down could not end in the store it ends there at the latest when it is lifted.
+            guests.end_all(clock::latest());
         }
         Arc::new(Self {
             names: OwnNames::new(&instance, &config.names),
@@ -192,7 +196,7 @@ impl Access {
             link_authority: Mutex::new(config.link_authority.clone()),
             damper: Mutex::default(),
             devices: Mutex::new(Devices::load(devices, tombstones, config.idle_expiry)),
-            guests: Mutex::default(),
+            guests: Mutex::new(guests),
             authority: Mutex::new(Authority::new(config.pairing.clone(), &mut random::rng())),
             proofs: Mutex::new(Proofs::new(&mut random::rng())),
             generations: AtomicU64::new(0),

@@ -180,8 +180,8 @@ pub enum AuditFault {
     /// The trail is whole in itself, and another one than was written down last.
     #[error("row {0} is another than the one that keys/epoch names")]
     Another(u64),
-    /// The store knows of fewer ended devices than there were.
-    #[error("{0} ended devices are known, and {1} had ended")]
+    /// The store knows of fewer ended devices and guests than there were.
+    #[error("{0} ended devices and guests are known, and {1} had ended")]
     Revocations(u64, u64),
     /// How far the trail had come is not known.
     #[error("keys/epoch is missing, so rows may be cut off at the end")]
@@ -249,6 +249,8 @@ pub mod action {
     pub const GUEST_JOINED: &str = "guest_joined";
     /// Somebody else showed a link that was used or had ended, or proved no key.
     pub const GUEST_REFUSED: &str = "guest_refused";
+    /// Wrong secrets were shown for a link that nobody had used, so the invitation was ended.
+    pub const GUEST_BURNED: &str = "guest_burned";
     /// A guest was ended.
     pub const GUEST_ENDED: &str = "guest_ended";
     /// A guest left.
@@ -276,6 +278,10 @@ pub mod action {
             DEVICE_REVOKED,
             DEVICE_SIGNED_OUT,
             DEVICE_EXPIRED,
+            GUEST_BURNED,
+            GUEST_ENDED,
+            GUEST_LEFT,
+            GUEST_EXPIRED,
             ROLE_CHANGED,
             LOCKED_DOWN,
             LOCKDOWN_LIFTED,

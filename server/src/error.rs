@@ -151,7 +151,7 @@ pub enum Failure {
     StoreFailed,
     /// The store failed, and what could be done without it was done.
     #[error(
-        "the device's connections are closed and its token opens nothing, but the store could not be written: it would return after a restart"
+        "its connections are closed and its token opens nothing, but the store could not be written: it would return after a restart"
     )]
     RevokedInMemoryOnly,
     /// The daemon's own fault; the log has the cause under this id.

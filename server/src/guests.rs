@@ -1,8 +1,8 @@
-//! The end of guests: dead in memory, then at once in the trail and on the wire. Nothing of them is stored, so none comes back.
+//! The end of guests: dead in memory, then at once and side by side in the store and on the wire.
 
 use std::{convert::Infallible, sync::Arc, time::Instant};
 
-use pairing::{EndGuestError, EndedGuest, GuestId};
+use pairing::{EndGuestError, EndedGuest, GuestId, Principal};
 use protocol::guests::GuestEnded;
 
 use crate::{
@@ -12,12 +12,13 @@ use crate::{
     clock,
     connections::Ended,
     error::Failure,
+    peer::RemotePeer,
     revocation::{Revoker, cut_after_answer, until_quiet},
 };
 
 /// What an end came to.
 pub(crate) struct Outcome {
-    pub(crate) ended: GuestEnded,
+    pub(crate) answer: Result<GuestEnded, Failure>,
     /// Whether the caller ended itself: its connection is cut shortly after the answer.
     pub(crate) was_own: bool,
 }
@@ -51,20 +52,19 @@ pub(crate) async fn end(access: &Arc<Access>, by: Revoker, guest: GuestId) -> Re
     let was_own = own.is_some();
     let access = Arc::clone(access);
     let closing = tokio::spawn(async move {
-        finish(&access, &dead, &ended, row).await;
+        let stored = finish(&access, dead, &ended, row).await;
         own.into_iter().for_each(cut_after_answer);
         tracing::info!(%guest, closed, "ended a guest and closed its connections");
-    });
-    closing.await.map_err(|crash| Failure::internal(&crash))?;
-    let elapsed_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
-    Ok(Outcome {
-        ended: GuestEnded {
+        stored.map(|()| GuestEnded {
             guest_id: guest,
             closed,
-            elapsed_us,
-        },
-        was_own,
-    })
+            elapsed_us: u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),
+        })
+    });
+    let answer = closing
+        .await
+        .unwrap_or_else(|crash| Err(Failure::internal(&crash)));
+    Ok(Outcome { answer, was_own })
 }
 
 /// Ends those whose time is over.
@@ -73,24 +73,42 @@ pub(crate) async fn expire(access: &Access) {
     for dead in over {
         // It was dead before this lock is taken, so a connection that is being bound is refused or found here.
         let end = || Ok::<_, Infallible>(());
-        let Ok(((), ended)) = access.connections().end_guest(dead.id, end);
+        let guest = dead.record.id;
+        let Ok(((), ended)) = access.connections().end_guest(guest, end);
         let closed = ended.count();
-        let row = AuditRow::new(clock::now(), "daemon", "", action::GUEST_EXPIRED, dead.id);
-        finish(access, &dead, &ended, row).await;
-        tracing::info!(guest = %dead.id, closed, "a guest's time is over, closed its connections");
+        let row = AuditRow::new(clock::now(), "daemon", "", action::GUEST_EXPIRED, guest);
+        // What failed is in the log; the next life of the daemon sees as well that the time is over.
+        let _ = finish(access, dead, &ended, row).await;
+        tracing::info!(%guest, closed, "a guest's time is over, closed its connections");
     }
 }
 
-async fn finish(access: &Access, dead: &EndedGuest, ended: &Ended, row: AuditRow) {
-    let (stored, (), ()) = tokio::join!(
-        access.store.append_audit(row),
-        access.connections.cut(ended),
-        until_quiet(&dead.standing),
-    );
-    if let Err(error) = stored {
-        // Like a revocation, the end of a guest goes on.
-        tracing::error!(guest = %dead.id, %error, "the end of a guest could not be written to the audit trail");
+/// Stores that an invitation was guessed at, and ended by that. Nobody is a guest by it, so there is nothing to close.
+pub(crate) async fn burn(access: &Access, burned: EndedGuest, peer: &RemotePeer) {
+    let guest = burned.record.id;
+    let nobody = name_of(&Principal::Nobody);
+    let row = AuditRow::new(clock::now(), nobody, peer.address, action::GUEST_BURNED, guest);
+    tracing::warn!(%guest, from = %peer.address, "wrong secrets were shown for an invitation, which was ended");
+    if let Err(error) = access.store.end_guest(burned.record, row).await {
+        access.guests().end_was_not_stored(guest);
+        tracing::error!(%guest, %error, "an ended invitation could not be stored as such; it would return after a restart");
     }
+}
+
+/// Stores an end and cuts the guest's connections, side by side; returns when both are done and nothing of it is under way.
+async fn finish(access: &Access, dead: EndedGuest, ended: &Ended, row: AuditRow) -> Result<(), Failure> {
+    let EndedGuest { record, standing } = dead;
+    let guest = record.id;
+    let (stored, (), ()) = tokio::join!(
+        access.store.end_guest(record, row),
+        access.connections.cut(ended),
+        until_quiet(&standing),
+    );
+    stored.map_err(|error| {
+        access.guests().end_was_not_stored(guest);
+        tracing::error!(%guest, %error, "an ended guest could not be stored as such; it would return after a restart");
+        Failure::RevokedInMemoryOnly
+    })
 }
 
 async fn record_refusal(access: &Access, row: AuditRow, refused: EndGuestError) -> Failure {

@@ -15,7 +15,7 @@ use std::{
 
 use certs::files::{self, FileError};
 use futures_util::future::BoxFuture;
-use pairing::{Principal, Standing};
+use pairing::{GuestRecord, Principal, Standing};
 use tokio::{
     net::TcpListener,
     sync::{mpsc, oneshot},
@@ -233,7 +233,6 @@ pub(crate) async fn lock_down(access: &Arc<Access>, by: Revoker) -> Outcome {
 async fn close_all(access: &Arc<Access>, by: Revoker) -> Result<protocol::access::LockedDown, Failure> {
     let started = Instant::now();
     let _turn = access.lockdown.turn.lock().await;
-    access.lockdown.watch.pause();
     // On the disk first: what is closed must not come back with a crash. A disk that hangs keeps nothing open.
     let deadline = tokio::time::Instant::from_std(started + DISK);
     let kept = timeout_at(deadline, access.lockdown.on_disk(LockdownFile::create))
@@ -264,15 +263,17 @@ async fn shut(
     own: Option<ConnectionId>,
     deadline: tokio::time::Instant,
 ) -> u64 {
-    let (standings, mut ended) = end_all(access);
+    let (standings, guests, mut ended) = end_all(access);
+    // Not before: what it has found stays shut until everything has ended.
+    access.lockdown.watch.pause();
     access.lockdown.close().await;
     let closed = ended.count() as u64;
     let own = own.and_then(|id| ended.take(id));
     ended.cut_now();
-    let row = timeout_at(deadline, access.store.append_audit_first(row));
-    let (written, ()) = tokio::join!(row, all_quiet(&standings));
+    let written = access.store.end_guests(guests, clock::latest(), row);
+    let (written, ()) = tokio::join!(timeout_at(deadline, written), all_quiet(&standings));
     own.into_iter().for_each(cut_after_answer);
-    // It narrows: it goes on without its row.
+    // It narrows: it goes on without its row. Guests end in the store when it is lifted, at the latest.
     match written {
         Ok(Ok(())) => {}
         Ok(Err(error)) => tracing::error!(%error, "a lock-down could not be written to the audit trail"),
@@ -305,35 +306,31 @@ async fn take_up(access: &Access) {
         lockdown.watch.resume();
         return;
     }
-    lockdown.watch.pause();
     let row = AuditRow::new(clock::now(), "daemon", "", action::LOCKED_DOWN, "")
         .detail("it was written down while this daemon did not answer");
     shut(access, row, None, tokio::time::Instant::now() + DISK).await;
 }
 
-/// Ends what came in remotely, and what waits to.
-pub(crate) fn end_all(access: &Access) -> (Vec<Arc<Standing>>, Ended) {
+/// Ends what came in remotely, and what waits to: whose writes may still be under way, the guests, and every connection.
+pub(crate) fn end_all(access: &Access) -> (Vec<Arc<Standing>>, Vec<GuestRecord>, Ended) {
     access.lockdown.is_locked.store(true, Ordering::Release);
-    let ended = {
+    let ((mut standings, guests), ended) = {
         let (mut devices, mut guests) = (access.devices(), access.guests());
-        access.connections().lock_down(|| {
-            let mut ended = devices.end_authentications();
-            ended.extend(
-                guests
-                    .end_all(clock::latest())
-                    .into_iter()
-                    .map(|guest| guest.standing),
-            );
-            ended
-        })
+        let end = || (devices.end_authentications(), guests.end_all(clock::latest()));
+        access.connections().lock_down(end)
     };
+    let guests = guests.into_iter().map(|guest| {
+        standings.push(guest.standing);
+        guest.record
+    });
+    let guests = guests.collect();
     {
         let mut authority = access.authority();
         authority.lock_down(clock::latest());
         access.lockdown.count.fetch_add(1, Ordering::AcqRel);
     }
     access.pairing_changed.notify_waiters();
-    ended
+    (standings, guests, ended)
 }
 
 async fn all_quiet(standings: &[Arc<Standing>]) {
@@ -373,7 +370,15 @@ async fn open_all(access: &Access, row: AuditRow) -> Result<protocol::access::Lo
     if !is_locked && !lockdown.file.is_locked() {
         return Ok(protocol::access::LockdownLifted { listeners: 0 });
     }
-    access.store.append_audit(row.clone()).await.map_err(|error| {
+    let written = match is_locked {
+        // Whoever was a guest before is none after, also where the lock-down could not say so to the store.
+        true => {
+            let ended = access.store.end_guests(Vec::new(), clock::latest(), row.clone());
+            ended.await
+        }
+        false => access.store.append_audit(row.clone()).await,
+    };
+    written.map_err(|error| {
         tracing::error!(%error, "an audit row could not be written");
         Failure::StoreFailed
     })?;

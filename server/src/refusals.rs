@@ -43,18 +43,32 @@ impl Access {
         now: UnixMillis,
     ) {
         let holder = holder.into();
-        if !self.refusals.is_news(holder, code, now) {
+        let Some(row) = self.refusal_row(holder, peer, action, code, now) else {
             return;
-        }
-        let nobody = name_of(&pairing::Principal::Nobody);
-        let row = AuditRow::new(clock::now(), nobody, peer.address, action, holder).outcome(code);
-        let row = match &peer.tailnet {
-            Some(seen) => row.detail(format!("from {} ({}) of {}", seen.node, seen.node_id, seen.user)),
-            None => row,
         };
         if let Err(error) = self.store.append_audit(row).await {
             tracing::warn!(%holder, code, %error, "could not record a refusal");
         }
+    }
+
+    /// The row of a refusal; none where one of its kind was written lately. It counts as written from here on.
+    pub(crate) fn refusal_row(
+        &self,
+        holder: KeyHolder,
+        peer: &RemotePeer,
+        action: &'static str,
+        code: &'static str,
+        now: UnixMillis,
+    ) -> Option<AuditRow> {
+        if !self.refusals.is_news(holder, code, now) {
+            return None;
+        }
+        let nobody = name_of(&pairing::Principal::Nobody);
+        let row = AuditRow::new(clock::now(), nobody, peer.address, action, holder).outcome(code);
+        Some(match &peer.tailnet {
+            Some(seen) => row.detail(format!("from {} ({}) of {}", seen.node, seen.node_id, seen.user)),
+            None => row,
+        })
     }
 }
 

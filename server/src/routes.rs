@@ -18,7 +18,7 @@ use ::pairing::{
 use http::Method;
 use protocol::WireSecret;
 
-pub use self::devices::device_record;
+pub use self::{devices::device_record, guests::guest_record};
 use crate::{access::Access, error::Failure, router::Routes};
 
 /// The list.

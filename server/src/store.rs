@@ -1,13 +1,15 @@
-//! The store: one SQLite file that remembers devices, tombstones and the audit trail.
+//! The store: one SQLite file that remembers devices, guests, tombstones and the audit trail.
 //!
 //! Every change is one transaction together with its audit row, synced before its method returns. A change that was asked
 //! for is made even if nobody waits for the answer any more. Nothing but this module writes the file.
 
 mod audit;
 mod chain;
+mod columns;
 mod devices;
 mod epoch;
 mod error;
+mod guests;
 mod meta;
 mod reader;
 mod schema;
@@ -17,7 +19,7 @@ mod writer;
 
 use std::{path::Path, sync::Arc};
 
-use pairing::{Device, DeviceId, TokenKey, Tombstone, UnixMillis};
+use pairing::{Device, DeviceId, GuestRecord, TokenKey, Tombstone, UnixMillis};
 use rusqlite::Transaction;
 use tokio::sync::watch;
 
@@ -65,6 +67,8 @@ pub struct Opened {
     pub devices: Vec<Device>,
     /// What is remembered of devices whose trust ended in the last 90 days.
     pub tombstones: Vec<Tombstone>,
+    /// Guests and invitations, and those that ended in the last 90 days; the first invited first.
+    pub guests: Vec<GuestRecord>,
     /// The daemon's lasting id: 16 lower-case hex digits, made once.
     pub instance: String,
     /// The key of the token hashes.
@@ -78,7 +82,7 @@ impl Store {
     ///
     /// # Errors
     /// When the file is newer than this binary (it stays byte-identical), corrupt, not private, or older than what was written
-    /// last; when the token key is missing or another while there are devices; when the audit key is.
+    /// last; when the token key is missing or another while there are devices or guests; when the audit key is.
     pub fn open(path: &Path, keys: &Path, now: UnixMillis) -> Result<Opened, StoreError> {
         Self::open_with(path, keys, now, OlderStore::Refused)
     }
@@ -111,10 +115,13 @@ impl Store {
             accept(&transaction, &key, (path, reason), now, older)?;
         }
         devices::forget_tombstones(&transaction, now)?;
+        guests::forget(&transaction, now)?;
         let devices = devices::all(&transaction)?;
         let tombstones = devices::tombstones(&transaction)?;
+        let guests = guests::all(&transaction)?;
         let instance = meta::instance(&transaction)?;
-        let token_key = token_key::load_or_create(&transaction, keys, !devices.is_empty())?;
+        let is_needed = !devices.is_empty() || guests.iter().any(|guest| guest.ended.is_none());
+        let token_key = token_key::load_or_create(&transaction, keys, is_needed)?;
         let reached = Epoch::of(&transaction)?;
         if is_new {
             // Before the store says so itself: one without is refused.
@@ -136,6 +143,7 @@ impl Store {
             store,
             devices,
             tombstones,
+            guests,
             instance,
             token_key,
         })
@@ -196,14 +204,6 @@ impl Store {
         self.change(Lane::Ordinary, row, |_| Ok(())).await
     }
 
-    /// The same, ahead of everything that waits.
-    ///
-    /// # Errors
-    /// As [`Store::append_audit`].
-    pub async fn append_audit_first(&self, row: AuditRow) -> Result<(), StoreError> {
-        self.change(Lane::Priority, row, |_| Ok(())).await
-    }
-
     /// Deletes audit rows that are older than 400 days.
     ///
     /// # Errors
@@ -228,7 +228,7 @@ impl Store {
         self.trail.last.subscribe()
     }
 
-    /// Makes a change and its audit row last, in one transaction.
+    /// Makes a change and its audit row last, in one transaction. It is queued when this is called.
     fn change<W>(
         &self,
         lane: Lane,
@@ -238,11 +238,26 @@ impl Store {
     where
         W: FnOnce(&Transaction<'_>) -> Result<(), StoreError> + Send + 'static,
     {
+        self.change_all(lane, vec![row], work)
+    }
+
+    /// The same with several rows.
+    fn change_all<W>(
+        &self,
+        lane: Lane,
+        rows: Vec<AuditRow>,
+        work: W,
+    ) -> impl Future<Output = Result<(), StoreError>> + use<W>
+    where
+        W: FnOnce(&Transaction<'_>) -> Result<(), StoreError> + Send + 'static,
+    {
         let (trail, told) = (Arc::clone(&self.trail), Arc::clone(&self.trail));
-        let is_urgent = action::is_urgent(&row.action);
+        let is_urgent = rows.iter().any(|row| action::is_urgent(&row.action));
         let work = move |transaction: &Transaction<'_>| {
             work(transaction)?;
-            audit::append(transaction, &trail.key, &row)?;
+            for row in &rows {
+                audit::append(transaction, &trail.key, row)?;
+            }
             Epoch::of(transaction)
         };
         let stored = self.writer.run_then(lane, work, move |reached: &Epoch| {

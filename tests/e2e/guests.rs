@@ -1,6 +1,7 @@
 //! `/v1/guests` and below: what a guest sees, and when that ends.
 
 mod link;
+mod restart;
 
 use harness::{Guest, Invitation, Pairing, TestDaemon};
 use pairing::Role;

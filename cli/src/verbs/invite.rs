@@ -11,8 +11,8 @@ use crate::{client::Client, duration, exit, failure::Failure, names, output};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Whoever opens a link first is the guest: they see what these sessions print from now on, type nothing, and \
-see nothing else. Each link works once. It ends by itself, and at once with `transom guests end`; also when \
-the daemon ends or restarts.
+see nothing else. Each link works once. Links and guests go on after a restart of the daemon; they end by \
+themselves at their time, at once with `transom guests end`, and all of them with a lock-down.
 
   transom invite build --for 1h
   transom invite build logs --for 90m --count 3 --with-scrollback")]

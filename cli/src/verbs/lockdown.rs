@@ -13,7 +13,7 @@ use crate::{client::Client, exit, failure::Failure, output, target::Target};
 /// Arguments of `lockdown`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Every remote listener and connection is closed, and offers and pairing requests end. Sessions run on, paired \
+Every remote listener and connection is closed, and offers, pairing requests and guests end. Sessions run on, paired \
 devices stay paired, and this machine is not concerned. It holds over restarts, until --lift.")]
 pub(crate) struct Args {
     /// Open the remote ways in again

@@ -1,159 +1,63 @@
-//! One guest and its states.
+//! One guest: its record, and whether it lives.
 
 use alloc::string::String;
 use alloc::sync::Arc;
 
-use super::{EndedGuest, Sight};
-use crate::key::PublicKey;
+use super::{EndedGuest, GuestEnd, GuestPhase, GuestRecord, Refusal};
 use crate::limits::WRONG_SECRETS;
-use crate::secret::SecretDigest;
-use crate::{AuthError, Authenticated, GuestId, JoinError, Standing, TokenHash, UnixMillis};
+use crate::{AuthError, Authenticated, JoinError, Standing, TokenHash, UnixMillis};
 
+#[derive(Debug)]
 pub(super) struct Guest {
     /// The order in which they were invited.
     pub(super) serial: u64,
-    pub(super) expires_at: UnixMillis,
+    pub(super) record: GuestRecord,
     pub(super) standing: Arc<Standing>,
-    pub(super) state: State,
-    sights: Arc<[Sight]>,
-    created: UnixMillis,
-    secret: SecretDigest,
+    /// Wrong secrets that were shown for the link, in this life of the daemon.
     wrong: u8,
-    refused: Option<Refusal>,
-}
-
-/// Where a guest stands. That its time is over is also computed from the time; here it is once its connections were closed.
-#[derive(Debug)]
-pub(super) enum State {
-    /// Nobody has used the link.
-    Invited,
-    /// Somebody has.
-    Joined(Key),
-    Ended {
-        cause: GuestEnd,
-        at: UnixMillis,
-        /// Of who had used it, to say to the token why it opens nothing.
-        was: Option<Key>,
-    },
-}
-
-/// What a guest is known by.
-#[derive(Clone, Debug)]
-pub(super) struct Key {
-    pub(super) public_key: PublicKey,
-    pub(super) token_hash: TokenHash,
-    pub(super) from: String,
-    pub(super) at: UnixMillis,
-}
-
-/// Why somebody is a guest no more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GuestEnd {
-    /// The owner, or a device that may, ended them.
-    Revoked,
-    /// They left.
-    Left,
-    /// Their time was over.
-    Expired,
-    /// Wrong secrets were shown for the link before anybody used it.
-    Burned,
-    /// Every remote way in was closed.
-    LockedDown,
-}
-
-/// Where a guest stands at a given time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GuestPhase {
-    /// Nobody has used the link.
-    Invited,
-    /// Somebody has, and may look.
-    Joined,
-    /// They may not any more.
-    Ended(GuestEnd),
-}
-
-/// Somebody with another key showed a link that was used.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
-    /// How often.
-    pub count: u32,
-    /// When last.
-    pub at: UnixMillis,
-    /// From where last.
-    pub from: String,
-}
-
-/// A guest as the owner sees it.
-#[derive(Clone, Debug)]
-pub struct GuestView {
-    /// Which.
-    pub id: GuestId,
-    /// What they may look at.
-    pub sights: Arc<[Sight]>,
-    /// Where they stand.
-    pub phase: GuestPhase,
-    /// When they were invited.
-    pub created: UnixMillis,
-    /// When they are a guest no more.
-    pub expires_at: UnixMillis,
-    /// When and from where they came.
-    pub joined: Option<(UnixMillis, String)>,
-    /// Who else showed their link.
-    pub refused: Option<Refusal>,
+    /// Whether an end is known here alone, since the store failed: then it can be ended again.
+    is_unstored: bool,
 }
 
 impl Guest {
-    pub(super) fn new(
-        serial: u64,
-        sights: Arc<[Sight]>,
-        secret: SecretDigest,
-        (created, expires_at): (UnixMillis, UnixMillis),
-    ) -> Self {
+    pub(super) fn new(serial: u64, record: GuestRecord) -> Self {
         Self {
             serial,
-            expires_at,
+            record,
             standing: Standing::new(),
-            state: State::Invited,
-            sights,
-            created,
-            secret,
             wrong: 0,
-            refused: None,
-        }
-    }
-
-    pub(super) fn phase(&self, now: UnixMillis) -> GuestPhase {
-        match &self.state {
-            State::Ended { cause, .. } => GuestPhase::Ended(*cause),
-            _ if self.expires_at <= now => GuestPhase::Ended(GuestEnd::Expired),
-            State::Invited => GuestPhase::Invited,
-            State::Joined(_) => GuestPhase::Joined,
+            is_unstored: false,
         }
     }
 
     pub(super) fn is_live(&self, now: UnixMillis) -> bool {
-        matches!(self.phase(now), GuestPhase::Invited | GuestPhase::Joined)
+        matches!(self.record.phase(now), GuestPhase::Invited | GuestPhase::Joined)
     }
 
     pub(super) fn has_ended(&self) -> bool {
-        matches!(self.state, State::Ended { .. })
+        self.record.ended.is_some()
+    }
+
+    /// Whether there is an end to be made: one that was not made, or not stored.
+    pub(super) fn can_end(&self, now: UnixMillis) -> bool {
+        self.is_live(now) || self.is_unstored
     }
 
     /// Whether the time is over, and nobody has done anything about it.
     pub(super) fn is_over(&self, now: UnixMillis) -> bool {
-        !self.has_ended() && self.expires_at <= now
+        !self.has_ended() && self.record.expires_at <= now
     }
 
-    /// Checks a link's secret. The fifth wrong one ends an invitation that nobody has used; one that was used is past guessing.
-    pub(super) fn check(&mut self, shown: &SecretDigest, now: UnixMillis) -> Result<(), JoinError> {
-        if shown.matches(&self.secret) {
-            return Ok(());
-        }
+    /// Whether a link's secret is the right one.
+    pub(super) fn knows(&self, shown: &TokenHash) -> bool {
+        shown.matches(&self.record.secret_hash)
+    }
+
+    /// Counts a wrong secret. The fifth ends an invitation that nobody has used; one that was used is past guessing.
+    pub(super) fn count_wrong(&mut self, now: UnixMillis) -> Option<EndedGuest> {
         self.wrong = self.wrong.saturating_add(1);
-        if self.wrong >= WRONG_SECRETS && self.phase(now) == GuestPhase::Invited {
-            self.close(GuestEnd::Burned, now);
-        }
-        Err(JoinError::Unknown)
+        let is_burned = self.wrong >= WRONG_SECRETS && self.record.phase(now) == GuestPhase::Invited;
+        is_burned.then(|| self.end(GuestEnd::Burned, now))
     }
 
     /// Why a key is refused in this phase; one that comes second is noted.
@@ -163,8 +67,8 @@ impl Guest {
             GuestPhase::Ended(GuestEnd::Expired) => JoinError::Expired,
             GuestPhase::Ended(GuestEnd::Burned) => JoinError::Burned,
             GuestPhase::Invited | GuestPhase::Joined => {
-                let before = self.refused.as_ref().map_or(0, |refused| refused.count);
-                self.refused = Some(Refusal {
+                let before = self.record.refused.as_ref().map_or(0, |refused| refused.count);
+                self.record.refused = Some(Refusal {
                     count: before.saturating_add(1),
                     at: now,
                     from: String::from(from),
@@ -175,7 +79,7 @@ impl Guest {
     }
 
     pub(super) fn admit(&self, now: UnixMillis) -> Result<(), AuthError> {
-        match self.phase(now) {
+        match self.record.phase(now) {
             GuestPhase::Joined => Ok(()),
             GuestPhase::Invited => Err(AuthError::Unknown),
             GuestPhase::Ended(GuestEnd::Expired) => Err(AuthError::Expired),
@@ -183,67 +87,23 @@ impl Guest {
         }
     }
 
-    pub(super) fn key(&self) -> Option<&Key> {
-        match &self.state {
-            State::Joined(key) => Some(key),
-            State::Ended { was, .. } => was.as_ref(),
-            State::Invited => None,
-        }
+    pub(super) fn authenticated(&self) -> Authenticated {
+        let sights = Arc::clone(&self.record.sights);
+        Authenticated::guest(self.record.id, Arc::clone(&self.standing), sights)
     }
 
-    pub(super) fn authenticated(&self, id: GuestId) -> Authenticated {
-        Authenticated::guest(id, Arc::clone(&self.standing), Arc::clone(&self.sights))
-    }
-
-    pub(super) fn end(&mut self, id: GuestId, cause: GuestEnd, at: UnixMillis) -> EndedGuest {
-        self.close(cause, at);
+    /// Ends it, if it has not ended; how and when stays as it was first.
+    pub(super) fn end(&mut self, cause: GuestEnd, at: UnixMillis) -> EndedGuest {
+        self.record.ended.get_or_insert((cause, at));
+        self.standing.end();
+        self.is_unstored = false;
         EndedGuest {
-            id,
+            record: self.record.clone(),
             standing: Arc::clone(&self.standing),
         }
     }
 
-    fn close(&mut self, cause: GuestEnd, at: UnixMillis) {
-        let was = self.key().cloned();
-        self.state = State::Ended { cause, at, was };
-        self.standing.end();
-    }
-
-    pub(super) fn view(&self, id: GuestId, now: UnixMillis) -> GuestView {
-        GuestView {
-            id,
-            sights: Arc::clone(&self.sights),
-            phase: self.phase(now),
-            created: self.created,
-            expires_at: match &self.state {
-                State::Ended { at, .. } => (*at).min(self.expires_at),
-                State::Invited | State::Joined(_) => self.expires_at,
-            },
-            joined: self.key().map(|key| (key.at, key.from.clone())),
-            refused: self.refused.clone(),
-        }
-    }
-}
-
-impl core::fmt::Debug for Guest {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Guest")
-            .field("state", &self.state)
-            .field("expires_at", &self.expires_at)
-            .finish_non_exhaustive()
-    }
-}
-
-impl GuestEnd {
-    /// A stable name.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Revoked => "revoked",
-            Self::Left => "left",
-            Self::Expired => "expired",
-            Self::Burned => "burned",
-            Self::LockedDown => "locked_down",
-        }
+    pub(super) fn end_was_not_stored(&mut self) {
+        self.is_unstored = self.has_ended();
     }
 }

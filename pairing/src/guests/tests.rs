@@ -51,7 +51,9 @@ impl World {
             .into(),
             lasts: HOUR,
         };
-        self.guests.invite(wish, now, &mut self.rng).unwrap()
+        self.guests
+            .invite(wish, &token_key(), now, &mut self.rng)
+            .unwrap()
     }
 
     /// Shows the link with the key that differs by `n`.
@@ -62,9 +64,13 @@ impl World {
         n: u8,
         now: UnixMillis,
     ) -> Result<Joined, JoinError> {
-        let holder = self.guests.open(id, secret, now)?;
+        let opened = self.guests.open(id, secret, &token_key(), now);
+        let holder = opened.map_err(|refused| refused.error)?;
         let challenge = self.proofs.challenge(Generation(1), now, &mut self.rng);
-        let open = self.proofs.open(challenge.as_str(), Generation(1), now).unwrap();
+        let open = self
+            .proofs
+            .open(challenge.as_str(), Generation(1), now)
+            .unwrap();
         let text = guest_text(challenge.as_str(), &audience(), id);
         let shown = ShownProof {
             audience: &audience(),
@@ -76,7 +82,7 @@ impl World {
     }
 
     fn join(&mut self, invited: &Invited, n: u8, now: UnixMillis) -> Result<Joined, JoinError> {
-        self.join_with(invited.id, &invited.secret, n, now)
+        self.join_with(invited.record.id, &invited.secret, n, now)
     }
 
     /// Proves the guest's key, and asks who it is by the access token of that.
@@ -99,7 +105,7 @@ impl World {
     }
 
     fn phase(&self, id: GuestId, now: UnixMillis) -> GuestPhase {
-        self.guests.view(id, now).unwrap().phase
+        self.guests.get(id).unwrap().phase(now)
     }
 }
 
@@ -114,13 +120,14 @@ fn check<'a>(accepts: &'a dyn Fn(&Audience) -> bool) -> ProofCheck<'a> {
 fn a_link_makes_a_guest_of_the_first_key_and_is_refused_to_the_second() {
     let mut world = world();
     let invited = world.invite(at(0));
-    assert_eq!(world.phase(invited.id, at(0)), GuestPhase::Invited);
+    assert_eq!(world.phase(invited.record.id, at(0)), GuestPhase::Invited);
     world.join(&invited, 1, at(1)).unwrap();
     assert_eq!(world.join(&invited, 2, at(2)).unwrap_err(), JoinError::Used);
-    let view = world.guests.view(invited.id, at(3)).unwrap();
-    assert_eq!(view.phase, GuestPhase::Joined);
-    assert_eq!(view.joined, Some((at(1), "198.51.100.7".into())));
-    let refused = view.refused.unwrap();
+    let record = world.guests.get(invited.record.id).unwrap();
+    assert_eq!(record.phase(at(3)), GuestPhase::Joined);
+    let joined = record.joined.as_ref().unwrap();
+    assert_eq!((joined.at, joined.from.as_str()), (at(1), "198.51.100.7"));
+    let refused = record.refused.as_ref().unwrap();
     assert_eq!((refused.count, refused.at), (1, at(2)));
 }
 
@@ -136,7 +143,7 @@ fn the_same_key_gets_another_token_after_a_lost_answer_and_the_former_is_dead() 
         AuthError::Unknown
     );
     assert!(world.access(&kept.token, 1, at(3)).is_ok());
-    assert_eq!(world.guests.view(invited.id, at(3)).unwrap().refused, None);
+    assert_eq!(world.guests.get(invited.record.id).unwrap().refused, None);
 }
 
 #[test]
@@ -145,7 +152,7 @@ fn a_guest_looks_at_what_was_named_from_its_mark_on_and_does_nothing_else() {
     let invited = world.invite(at(0));
     let token = world.join(&invited, 1, at(1)).unwrap().token;
     let guest = world.access(&token, 1, at(2)).unwrap();
-    assert_eq!(guest.principal(), &Principal::Guest(invited.id));
+    assert_eq!(guest.principal(), &Principal::Guest(invited.record.id));
     let permit = guest.permit::<View>(None).unwrap();
     assert!(permit.covers(&resource(1)) && !permit.covers(&resource(2)));
     assert_eq!(permit.since(&resource(1)), Some(100));
@@ -171,7 +178,7 @@ fn the_token_alone_opens_nothing_and_neither_does_another_key() {
         .proofs
         .open(challenge.as_str(), Generation(1), at(2))
         .unwrap();
-    let text = proof_text(challenge.as_str(), &audience(), invited.id);
+    let text = proof_text(challenge.as_str(), &audience(), invited.record.id);
     let shown = ShownProof {
         audience: &audience(),
         signature: &sign(key(2).as_bytes(), text.as_bytes()),
@@ -187,13 +194,16 @@ fn a_link_is_exchanged_for_a_signature_over_this_daemon_only() {
         (false, 1, JoinError::WrongAudience),
         (true, 2, JoinError::BadSignature),
     ] {
-        let holder = world.guests.open(invited.id, &invited.secret, at(1)).unwrap();
+        let holder = world
+            .guests
+            .open(invited.record.id, &invited.secret, &token_key(), at(1))
+            .unwrap();
         let challenge = world.proofs.challenge(Generation(1), at(1), &mut world.rng);
         let open = world
             .proofs
             .open(challenge.as_str(), Generation(1), at(1))
             .unwrap();
-        let text = guest_text(challenge.as_str(), &audience(), invited.id);
+        let text = guest_text(challenge.as_str(), &audience(), invited.record.id);
         let shown = ShownProof {
             audience: &audience(),
             signature: &sign(key(by).as_bytes(), text.as_bytes()),
@@ -201,7 +211,7 @@ fn a_link_is_exchanged_for_a_signature_over_this_daemon_only() {
         let proven = holder.prove(key(1), open, shown, check(&|_| accepts));
         assert_eq!(proven.unwrap_err(), expected);
     }
-    assert_eq!(world.phase(invited.id, at(1)), GuestPhase::Invited);
+    assert_eq!(world.phase(invited.record.id, at(1)), GuestPhase::Invited);
 }
 
 #[test]
@@ -221,9 +231,9 @@ fn a_guest_ends_at_its_second_whatever_it_holds() {
         .guests
         .expire(at(3600))
         .iter()
-        .map(|ended| ended.id)
+        .map(|ended| ended.record.id)
         .collect();
-    assert_eq!(ended, [invited.id]);
+    assert_eq!(ended, [invited.record.id]);
     assert!(!guest.is_current());
     assert!(world.guests.expire(at(3601)).is_empty());
     assert_eq!(world.guests.next_expiry(), None);
@@ -250,16 +260,16 @@ fn who_may_end_a_guest_is_the_owner_a_device_that_may_revoke_and_the_guest() {
         let invited = world.invite(at(0));
         let token = world.join(&invited, 1, at(1)).unwrap().token;
         let guest = world.access(&token, 1, at(2)).unwrap();
-        let ended = world.guests.end(&by, invited.id, at(3)).map(|_| ());
+        let ended = world.guests.end(&by, invited.record.id, at(3)).map(|_| ());
         assert_eq!(ended, expected.map(|_| ()), "{by:?}");
         assert_eq!(guest.is_current(), expected.is_err(), "{by:?}");
         if let Ok(cause) = expected {
-            assert_eq!(world.phase(invited.id, at(3)), GuestPhase::Ended(cause));
+            assert_eq!(world.phase(invited.record.id, at(3)), GuestPhase::Ended(cause));
             assert_eq!(world.access(&token, 1, at(4)).unwrap_err(), AuthError::Revoked);
             assert_eq!(
                 world
                     .guests
-                    .end(&Principal::Owner, invited.id, at(4))
+                    .end(&Principal::Owner, invited.record.id, at(4))
                     .unwrap_err(),
                 EndGuestError::UnknownGuest
             );
@@ -274,9 +284,12 @@ fn a_guest_leaves_by_itself_and_its_link_opens_nothing_more() {
     world.join(&invited, 1, at(1)).unwrap();
     world
         .guests
-        .end(&Principal::Guest(invited.id), invited.id, at(2))
+        .end(&Principal::Guest(invited.record.id), invited.record.id, at(2))
         .unwrap();
-    assert_eq!(world.phase(invited.id, at(2)), GuestPhase::Ended(GuestEnd::Left));
+    assert_eq!(
+        world.phase(invited.record.id, at(2)),
+        GuestPhase::Ended(GuestEnd::Left)
+    );
     assert_eq!(world.join(&invited, 1, at(3)).unwrap_err(), JoinError::Ended);
 }
 
@@ -286,15 +299,25 @@ fn five_wrong_secrets_burn_an_invitation_and_none_ends_a_guest() {
     let (open, used) = (world.invite(at(0)), world.invite(at(0)));
     let token = world.join(&used, 1, at(1)).unwrap().token;
     let wrong = InviteSecret::generate(&mut world.rng);
+    for _ in 0..4 {
+        let refused = world.guests.open(open.record.id, &wrong, &token_key(), at(2));
+        assert!(refused.unwrap_err().burned.is_none());
+    }
+    let refused = world.guests.open(open.record.id, &wrong, &token_key(), at(2));
+    let burned = refused.unwrap_err().burned.unwrap();
+    assert_eq!(burned.record.ended, Some((GuestEnd::Burned, at(2))));
     for _ in 0..5 {
-        for id in [open.id, used.id] {
+        for id in [open.record.id, used.record.id] {
             assert_eq!(
                 world.join_with(id, &wrong, 2, at(2)).unwrap_err(),
                 JoinError::Unknown
             );
         }
     }
-    assert_eq!(world.phase(open.id, at(2)), GuestPhase::Ended(GuestEnd::Burned));
+    assert_eq!(
+        world.phase(open.record.id, at(2)),
+        GuestPhase::Ended(GuestEnd::Burned)
+    );
     assert_eq!(world.join(&open, 2, at(3)).unwrap_err(), JoinError::Burned);
     assert!(world.access(&token, 1, at(3)).is_ok());
 }
@@ -314,7 +337,10 @@ fn an_invitation_to_nothing_or_for_too_long_or_one_too_many_is_refused() {
     let mut world = world();
     let mut invite = |sights: Vec<Sight>, lasts| {
         let wish = Invitation { sights, lasts };
-        world.guests.invite(wish, at(0), &mut world.rng).map(|_| ())
+        world
+            .guests
+            .invite(wish, &token_key(), at(0), &mut world.rng)
+            .map(|_| ())
     };
     let one = || {
         [Sight {
@@ -335,23 +361,87 @@ fn an_invitation_to_nothing_or_for_too_long_or_one_too_many_is_refused() {
 }
 
 #[test]
-fn the_ended_are_remembered_in_a_bounded_number() {
+fn of_the_ended_the_owner_is_shown_those_that_were_invited_last() {
     let mut world = world();
-    for _ in 0..3 * crate::limits::MAX_ENDED_GUESTS {
-        let id = world.invite(at(0)).id;
+    let lives = world.invite(at(0)).record.id;
+    let mut ended = Vec::new();
+    for _ in 0..crate::limits::SHOWN_ENDED_GUESTS + 3 {
+        let id = world.invite(at(0)).record.id;
         world.guests.end(&Principal::Owner, id, at(0)).unwrap();
+        ended.push(id);
     }
+    let shown: Vec<_> = world.guests.shown().map(|record| record.id).collect();
+    assert_eq!(shown[0], lives);
+    assert_eq!(shown[1..], ended[3..]);
+}
+
+#[test]
+fn an_ended_guest_is_told_so_for_ninety_days() {
+    const DAY: i64 = 24 * 3600;
+    let mut world = world();
+    let invited = world.invite(at(0));
+    let token = world.join(&invited, 1, at(1)).unwrap().token;
+    let ended = world.guests.end(&Principal::Owner, invited.record.id, at(2));
+    assert_eq!(ended.unwrap().record.ended, Some((GuestEnd::Revoked, at(2))));
+    world.invite(at(90 * DAY));
     assert_eq!(
-        world.guests.views(at(0)).len(),
-        crate::limits::MAX_ENDED_GUESTS + 1
+        world.access(&token, 1, at(90 * DAY)).unwrap_err(),
+        AuthError::Revoked
     );
+    world.invite(at(90 * DAY + 3));
+    assert_eq!(
+        world.access(&token, 1, at(90 * DAY + 3)).unwrap_err(),
+        AuthError::Unknown
+    );
+}
+
+#[test]
+fn guests_come_back_from_their_records_as_they_were() {
+    let mut world = world();
+    let (open, used, over) = (world.invite(at(0)), world.invite(at(0)), world.invite(at(0)));
+    let token = world.join(&used, 1, at(1)).unwrap().token;
+    let ended = world.join(&over, 1, at(1)).unwrap().token;
+    world
+        .guests
+        .end(&Principal::Owner, over.record.id, at(2))
+        .unwrap();
+    let records: Vec<_> = world.guests.shown().cloned().collect();
+    world.guests = Guests::load(records);
+    let guest = world.access(&token, 1, at(3)).unwrap();
+    assert_eq!(guest.permit::<View>(None).unwrap().since(&resource(1)), Some(100));
+    assert_eq!(world.join(&used, 2, at(3)).unwrap_err(), JoinError::Used);
+    assert_eq!(world.access(&ended, 1, at(3)).unwrap_err(), AuthError::Revoked);
+    assert_eq!(world.join(&over, 1, at(3)).unwrap_err(), JoinError::Ended);
+    assert!(world.join(&open, 3, at(3)).is_ok());
+    assert_eq!(world.guests.next_expiry(), Some(at(3600)));
+}
+
+#[test]
+fn an_end_that_was_not_stored_can_be_made_again_as_it_was() {
+    let mut world = world();
+    let id = world.invite(at(0)).record.id;
+    let end = |world: &mut World, now| world.guests.end(&Principal::Owner, id, now);
+    end(&mut world, at(1)).unwrap();
+    world.guests.end_was_not_stored(id);
+    let again = end(&mut world, at(2)).unwrap();
+    assert_eq!(again.record.ended, Some((GuestEnd::Revoked, at(1))));
+    assert_eq!(end(&mut world, at(3)).unwrap_err(), EndGuestError::UnknownGuest);
+}
+
+#[test]
+fn an_invitation_that_nobody_was_told_of_leaves_nothing() {
+    let mut world = world();
+    let invited = world.invite(at(0));
+    world.guests.withdraw(invited.record.id);
+    assert!(world.guests.get(invited.record.id).is_none());
+    assert_eq!(world.join(&invited, 1, at(1)).unwrap_err(), JoinError::Unknown);
 }
 
 #[test]
 fn devices_alone_admit_no_guest() {
     let mut world = world();
     let invited = world.invite(at(0));
-    let holder = KeyHolder::Guest(invited.id);
+    let holder = KeyHolder::Guest(invited.record.id);
     let admitted = Holders::admit(&Devices::new(HOUR), holder, None, at(0));
     assert_eq!(admitted, Err(AuthError::Unknown));
 }

@@ -10,10 +10,11 @@ use std::sync::Arc;
 
 use http::Method;
 use pairing::{
-    GuestView,
+    GuestRecord,
     marker::{DeviceRevoke, GuestManage, OwnRecord},
 };
 
+pub use self::list::guest_record;
 use crate::{access::Access, router::Routes};
 
 /// Adds the routes of guests to the list. Whoever may revoke may end a guest, so that stands under that scope.
@@ -28,7 +29,7 @@ pub(super) fn add(routes: Routes<Arc<Access>>) -> Routes<Arc<Access>> {
 }
 
 /// The sessions that a guest may look at, by id.
-fn sessions(guest: &GuestView) -> Vec<String> {
+fn sessions(guest: &GuestRecord) -> Vec<String> {
     guest
         .sights
         .iter()
@@ -36,6 +37,9 @@ fn sessions(guest: &GuestView) -> Vec<String> {
         .collect()
 }
 
-fn with_scrollback(guest: &GuestView) -> bool {
+fn with_scrollback(guest: &GuestRecord) -> bool {
     guest.sights.iter().all(|sight| sight.since.is_none())
 }
+
+#[cfg(test)]
+mod tests;

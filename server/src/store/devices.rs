@@ -1,13 +1,14 @@
 //! The tables `devices` and `tombstones`. Times stand in them as the wall clock says them, and in memory by
 //! [`clock::latest`].
 
-use std::{fmt::Display, str::FromStr, time::Duration};
-
-use pairing::{Device, DeviceId, EndCause, PublicKey, TailnetIdentity, TokenHash, Tombstone, UnixMillis};
+use pairing::{Device, DeviceId, EndCause, TailnetIdentity, Tombstone, UnixMillis};
 use rusqlite::{Row, Transaction, named_params, params};
 
-use super::StoreError;
-use crate::clock::{by_the_wall, on_the_wall};
+use super::{
+    StoreError,
+    columns::{Columns, KEPT},
+};
+use crate::clock::on_the_wall;
 
 pub(super) fn all(transaction: &Transaction<'_>) -> Result<Vec<Device>, StoreError> {
     let mut statement = transaction.prepare("SELECT * FROM devices ORDER BY created_at, id")?;
@@ -116,12 +117,12 @@ fn device(row: &Row<'_>) -> Result<Device, StoreError> {
         role: columns.parsed("role")?,
         can_revoke: row.get("can_revoke")?,
         any_path: row.get("any_path")?,
-        token_hash: columns.token_hash()?,
-        created: by_the_wall(UnixMillis(row.get("created_at")?)),
+        token_hash: columns.token_hash("token_hash")?,
+        created: columns.time("created_at")?,
         approved_from: row.get("approved_from")?,
         tailnet: tailnet(row)?,
-        expires_at: columns.time("expires_at")?,
-        last_seen: columns.time("last_seen_at")?,
+        expires_at: columns.time_if_any("expires_at")?,
+        last_seen: columns.time_if_any("last_seen_at")?,
         last_address: row.get("last_address")?,
     })
 }
@@ -135,12 +136,12 @@ fn tombstone(row: &Row<'_>) -> Result<Tombstone, StoreError> {
     let causes = [EndCause::Revoked, EndCause::Expired];
     Ok(Tombstone {
         id: columns.parsed("id")?,
-        token_hash: columns.token_hash()?,
+        token_hash: columns.token_hash("token_hash")?,
         cause: causes
             .into_iter()
             .find(|known| known.as_str() == cause)
             .ok_or_else(|| columns.wrong("cause"))?,
-        ended: by_the_wall(UnixMillis(row.get("ended_at")?)),
+        ended: columns.time("ended_at")?,
     })
 }
 
@@ -156,49 +157,3 @@ fn tailnet(row: &Row<'_>) -> Result<Option<TailnetIdentity>, StoreError> {
         node: row.get("tailnet_node")?,
     }))
 }
-
-/// Reads what SQL cannot check; what does not parse is damage, never skipped.
-struct Columns<'a> {
-    table: &'static str,
-    row: &'a Row<'a>,
-}
-
-impl Columns<'_> {
-    fn parsed<T: FromStr>(&self, column: &str) -> Result<T, StoreError> {
-        self.row
-            .get::<_, String>(column)?
-            .parse()
-            .map_err(|_| self.wrong(column))
-    }
-
-    fn token_hash(&self) -> Result<TokenHash, StoreError> {
-        let bytes: Vec<u8> = self.row.get("token_hash")?;
-        bytes
-            .try_into()
-            .map(TokenHash::from_bytes)
-            .map_err(|_| self.wrong("token_hash"))
-    }
-
-    fn time(&self, column: &str) -> Result<Option<UnixMillis>, StoreError> {
-        let time: Option<i64> = self.row.get(column)?;
-        Ok(time.map(|time| by_the_wall(UnixMillis(time))))
-    }
-
-    fn public_key(&self) -> Result<Option<PublicKey>, StoreError> {
-        let bytes: Option<Vec<u8>> = self.row.get("public_key")?;
-        bytes
-            .map(|bytes| PublicKey::from_slice(&bytes))
-            .transpose()
-            .map_err(|_| self.wrong("public_key"))
-    }
-
-    fn wrong(&self, column: impl Display) -> StoreError {
-        StoreError::Row {
-            table: self.table,
-            reason: format!("a value of column {column} cannot be read"),
-        }
-    }
-}
-
-/// For so long a token of an ended device is told why it opens nothing (access.md 4).
-const KEPT: Duration = Duration::from_secs(90 * 24 * 60 * 60);

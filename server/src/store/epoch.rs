@@ -23,7 +23,7 @@ use super::{
 pub(super) struct Epoch {
     /// The last row of the audit trail.
     pub(super) last: Link,
-    /// How many devices were ever ended.
+    /// How many devices and guests were ever ended.
     pub(super) revocations: u64,
 }
 
@@ -110,7 +110,7 @@ pub(super) fn behind(
     }
     if store.revocations < file.revocations {
         return Ok(Some(format!(
-            "it knows of {} ended devices, and {} had ended",
+            "it knows of {} ended devices and guests, and {} had ended",
             store.revocations, file.revocations
         )));
     }

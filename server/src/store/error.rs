@@ -33,8 +33,8 @@ pub enum StoreError {
         /// What was found.
         reason: String,
     },
-    /// The key of the token hashes is gone or another, which would silently un-pair every device.
-    #[error("{} {reason} while devices are paired; restore it from the backup that belongs to this store", path.display())]
+    /// The key of the token hashes is gone or another, which would silently un-pair every device and end every guest.
+    #[error("{} {reason} while there are devices or guests; restore it from the backup that belongs to this store", path.display())]
     TokenKey {
         /// The key's file.
         path: PathBuf,

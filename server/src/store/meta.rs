@@ -35,13 +35,13 @@ pub(super) fn set_audit_key(transaction: &Transaction<'_>, id: &str) -> Result<(
     set(transaction, AUDIT_KEY, id)
 }
 
-/// How many devices were ever ended; counted since there is an audit key.
+/// How many devices and guests were ever ended; counted since there is an audit key.
 pub(super) fn revocations(transaction: &Transaction<'_>) -> Result<u64, StoreError> {
     let count = get(transaction, REVOCATIONS)?;
     count.map_or(Ok(0), |count| {
         count.parse().map_err(|_| StoreError::Row {
             table: "meta",
-            reason: "the count of ended devices cannot be read".to_owned(),
+            reason: "the count of ended devices and guests cannot be read".to_owned(),
         })
     })
 }

@@ -122,7 +122,11 @@ fn suffixed(path: &Path, suffix: &str) -> PathBuf {
 const APPLICATION: i32 = 0x5452_534d;
 
 /// Each makes the next version out of the one before. What was released never changes.
-const MIGRATIONS: &[&str] = &[include_str!("schema/1.sql"), include_str!("schema/2.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("schema/1.sql"),
+    include_str!("schema/2.sql"),
+    include_str!("schema/3.sql"),
+];
 
 #[cfg(test)]
 mod tests;

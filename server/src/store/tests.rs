@@ -235,7 +235,7 @@ async fn a_missing_or_another_token_key_is_refused_while_devices_are_paired() {
     assert!(
         refused
             .to_string()
-            .contains("token.key is missing while devices are paired"),
+            .contains("token.key is missing while there are devices or guests"),
         "{refused}"
     );
     assert!(!path.exists(), "no other key was put in its place");

@@ -13,7 +13,7 @@ use crate::random;
 pub(super) fn load_or_create(
     transaction: &Transaction<'_>,
     keys: &Path,
-    devices: bool,
+    is_needed: bool,
 ) -> Result<TokenKey, StoreError> {
     files::directory(keys)?;
     let path = keys.join(FILE);
@@ -24,12 +24,12 @@ pub(super) fn load_or_create(
     let known = meta::token_key(transaction)?;
     let key = match files::read(&path)? {
         Some(bytes) => parse(&bytes).ok_or_else(|| StoreError::corrupt(&path, "it must have 32 bytes"))?,
-        None if devices => return Err(refused("is missing")),
+        None if is_needed => return Err(refused("is missing")),
         None => create(&path)?,
     };
     let id = key.id();
     if known.as_deref() != Some(id.as_str()) {
-        if devices {
+        if is_needed {
             return Err(refused("is not the key that the tokens were made under"));
         }
         meta::set_token_key(transaction, &id)?;

@@ -1,6 +1,6 @@
 //! Somebody who opens an invitation's link.
 
-use std::ops::Deref;
+use std::ops::{Deref, DerefMut};
 
 use pairing::{GuestId, guest_text};
 use protocol::{
@@ -127,5 +127,11 @@ impl Deref for Guest {
 
     fn deref(&self) -> &Device {
         &self.device
+    }
+}
+
+impl DerefMut for Guest {
+    fn deref_mut(&mut self) -> &mut Device {
+        &mut self.device
     }
 }

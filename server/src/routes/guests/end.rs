@@ -54,7 +54,7 @@ pub(crate) async fn leave(
 }
 
 fn answer(outcome: Outcome) -> Response {
-    let mut response = Json(outcome.ended).into_response();
+    let mut response = outcome.answer.map(Json).into_response();
     if outcome.was_own {
         response.extensions_mut().insert(LastAnswer);
     }

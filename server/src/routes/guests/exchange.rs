@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use axum::Json;
 use pairing::{
-    Audience, ChallengeError, Fault, GuestProof, InviteSecret, JoinError, Joined, Principal, ProofCheck,
-    ProofError, PublicKey, ShownProof, UnixMillis,
+    Audience, ChallengeError, EndedGuest, Fault, GuestProof, GuestToken, InviteSecret, JoinError, NotOpened,
+    Principal, ProofCheck, ProofError, PublicKey, ShownProof, UnixMillis,
 };
 use protocol::{
     WireSecret,
@@ -18,10 +18,11 @@ use crate::{
     authenticate::name_of,
     clock,
     error::Failure,
-    extract,
+    extract, guests,
     peer::{Peer, RemotePeer},
     random,
     router::{App, On},
+    store::StoreError,
     verify::P256,
 };
 
@@ -35,27 +36,24 @@ pub(crate) async fn exchange(
     };
     let shown = Shown::read(&body)?;
     let now = clock::latest();
-    let joined = match join(&access, connection.peer(), &body, &shown, now) {
+    let (token, expires_at, stored) = match join(&access, connection.peer(), &body, &shown, now) {
         Ok(joined) => joined,
         Err(Refused::Join(refused)) => return Err(refuse(&access, peer, &body, refused, now).await),
+        Err(Refused::Burned(burned)) => {
+            guests::burn(&access, *burned, peer).await;
+            return Err(JoinError::Unknown.into());
+        }
         Err(Refused::Challenge(refused)) => return Err(ProofError::Challenge(refused).into()),
     };
-    let row = AuditRow::new(
-        clock::now(),
-        name_of(&Principal::Nobody),
-        connection.peer(),
-        action::GUEST_JOINED,
-        body.id,
-    );
-    // The token was told to nobody yet: without the row it never is, and the same key can come again.
-    access.store.append_audit(row).await.map_err(|error| {
-        tracing::error!(%error, "an audit row could not be written");
+    // The token was told to nobody yet: what is not stored it never is, and the same key can come again.
+    stored.await.map_err(|error| {
+        tracing::error!(guest = %body.id, %error, "a guest could not be stored");
         Failure::StoreFailed
     })?;
     tracing::info!(guest = %body.id, "a guest came");
     Ok(Json(GuestJoined {
-        token: WireSecret::new(joined.token.reveal().as_str()),
-        expires_in: joined.expires_at.since(now).as_secs(),
+        token: WireSecret::new(token.reveal().as_str()),
+        expires_in: expires_at.since(now).as_secs(),
         pin: access.pin.to_string(),
     }))
 }
@@ -69,12 +67,22 @@ struct Shown {
 
 enum Refused {
     Join(JoinError),
+    Burned(Box<EndedGuest>),
     Challenge(ChallengeError),
 }
 
 impl From<JoinError> for Refused {
     fn from(error: JoinError) -> Self {
         Self::Join(error)
+    }
+}
+
+impl From<NotOpened> for Refused {
+    fn from(refused: NotOpened) -> Self {
+        match refused.burned {
+            Some(burned) => Self::Burned(burned),
+            None => Self::Join(refused.error),
+        }
     }
 }
 
@@ -98,6 +106,8 @@ impl Shown {
     }
 }
 
+/// A guest's token, when that ends, and what completes once it is stored.
+///
 /// The signature is checked under no lock, and after the secret: strangers cost no signature.
 fn join(
     access: &Access,
@@ -105,11 +115,20 @@ fn join(
     body: &GuestExchange,
     shown: &Shown,
     now: UnixMillis,
-) -> Result<Joined, Refused> {
+) -> Result<
+    (
+        GuestToken,
+        UnixMillis,
+        impl Future<Output = Result<(), StoreError>> + use<>,
+    ),
+    Refused,
+> {
     let Peer::Remote(remote) = peer else {
         return Err(JoinError::Unknown.into());
     };
-    let holder = access.guests().open(body.id, &shown.secret, now)?;
+    let holder = access
+        .guests()
+        .open(body.id, &shown.secret, &access.token_key, now)?;
     // Challenges count by the wall clock, as for every proof.
     let challenge = access
         .proofs()
@@ -125,10 +144,19 @@ fn join(
     };
     let proof: GuestProof = holder.prove(shown.public_key, challenge, proof, check)?;
     let from = remote.address.ip().to_canonical().to_string();
-    let joined = access
-        .guests()
-        .join(proof, &from, &access.token_key, now, &mut random::rng())?;
-    Ok(joined)
+    let row = AuditRow::new(
+        clock::now(),
+        name_of(&Principal::Nobody),
+        peer,
+        action::GUEST_JOINED,
+        body.id,
+    );
+    let mut guests = access.guests();
+    let joined = guests.join(proof, &from, &access.token_key, now, &mut random::rng())?;
+    let expires_at = joined.record.expires_at;
+    // Queued under the lock: of two answers to the same key the later one is stored last, as it is here.
+    let stored = access.store.guest_joined(joined.record, row);
+    Ok((joined.token, expires_at, stored))
 }
 
 /// Writes down what no honest guest brings about. The answer does not wait for a store that fails.
@@ -139,14 +167,21 @@ async fn refuse(
     refused: JoinError,
     now: UnixMillis,
 ) -> Failure {
-    // Whoever does not know the secret could fill the trail.
-    if refused != JoinError::Unknown {
-        access
-            .note_refusal(body.id, peer, action::GUEST_REFUSED, refused.code(), now)
-            .await;
-    }
-    if refused == JoinError::Used {
-        tracing::warn!(guest = %body.id, from = %peer.address, "somebody else showed a guest's link, which was used already");
+    let (action, code) = (action::GUEST_REFUSED, refused.code());
+    match refused {
+        // Whoever does not know the secret could fill the trail.
+        JoinError::Unknown => {}
+        JoinError::Used => {
+            tracing::warn!(guest = %body.id, from = %peer.address, "somebody else showed a guest's link, which was used already");
+            let row = access.refusal_row(body.id.into(), peer, action, code, now);
+            let record = access.guests().get(body.id).cloned();
+            if let (Some(record), Some(row)) = (record, row)
+                && let Err(error) = access.store.guest_refused(record, row).await
+            {
+                tracing::warn!(guest = %body.id, %error, "could not record who else showed a link");
+            }
+        }
+        _ => access.note_refusal(body.id, peer, action, code, now).await,
     }
     refused.into()
 }

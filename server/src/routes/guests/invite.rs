@@ -4,14 +4,14 @@ use std::{sync::Arc, time::Duration};
 
 use axum::Json;
 use http::StatusCode;
-use pairing::{Invitation, Invited, Principal, ResourceId, Sight, marker::GuestManage};
+use pairing::{Invitation, Invited, ResourceId, Sight, marker::GuestManage};
 use protocol::guests::{InvitationMade, NewInvitation};
 
 use crate::{
     access::Access,
     audit::{AuditRow, action},
     authenticate::name_of,
-    clock::{self, timestamp},
+    clock::{self, shown},
     error::Failure,
     extract,
     peer::Peer,
@@ -26,7 +26,6 @@ pub(crate) async fn invite(
     peer: Peer,
     extract::Json(body): extract::Json<NewInvitation>,
 ) -> Result<(StatusCode, Json<Vec<InvitationMade>>), Failure> {
-    let authority = access.link_authority().ok_or(Failure::NoListener)?;
     let count = body.count.unwrap_or(1);
     if !(1..=MOST_LINKS).contains(&count) {
         return Err(Failure::malformed(format!("1 to {MOST_LINKS} links at a time")));
@@ -35,35 +34,68 @@ pub(crate) async fn invite(
         return Err(Failure::malformed("a guest stays for at least a second"));
     }
     let sights = sights(&access, &body)?;
-    let lasts = Duration::from_secs(body.expires_in);
-    let mut all = Vec::new();
+    let wish = Invitation {
+        sights,
+        lasts: Duration::from_secs(body.expires_in),
+    };
+    let (authority, all) = invite_all(&access, &wish, count)?;
+    access.devices_changed.notify_one();
+    let by = name_of(permit.principal());
+    let row = |invited: &Invited| {
+        let id = invited.record.id;
+        let row = AuditRow::new(clock::now(), &by, &peer, action::GUEST_INVITED, id);
+        row.detail(detail(&body, invited))
+    };
+    let stored = all.iter().map(|invited| (invited.record.clone(), row(invited)));
+    // Without its record and its row nobody is invited.
+    if let Err(error) = access.store.invite_guests(stored.collect()).await {
+        tracing::error!(%error, "invitations could not be stored");
+        withdraw(&access, &all);
+        return Err(Failure::StoreFailed);
+    }
+    let made = all.iter().map(|invited| made(&access, &authority, invited));
+    Ok((StatusCode::CREATED, Json(made.collect())))
+}
+
+/// As many invitations, or none, and host and port that their links begin with.
+fn invite_all(access: &Access, wish: &Invitation, count: u32) -> Result<(String, Vec<Invited>), Failure> {
+    let now = clock::latest();
+    let mut guests = access.guests();
+    // Compared under the lock under which a lock-down ends whoever was invited.
+    if access.is_locked_down() {
+        return Err(Failure::LockedDown);
+    }
+    let authority = access.link_authority().ok_or(Failure::NoListener)?;
+    let mut all: Vec<Invited> = Vec::new();
     for _ in 0..count {
-        let wish = Invitation {
-            sights: sights.clone(),
-            lasts,
-        };
-        match one(&access, wish, permit.principal(), &peer, &body).await {
+        match guests.invite(wish.clone(), &access.token_key, now, &mut random::rng()) {
             Ok(invited) => all.push(invited),
-            Err(failure) => {
-                // Nobody knows the secrets of the others either: they must not be listed as if somebody could use them.
-                withdraw(&access, &all);
-                return Err(failure);
+            Err(refused) => {
+                all.iter().for_each(|invited| guests.withdraw(invited.record.id));
+                return Err(refused.into());
             }
         }
     }
-    access.devices_changed.notify_one();
-    let made = all.iter().map(|invited| InvitationMade {
-        id: invited.id,
-        url: link(
-            &access,
-            &authority,
-            "guest",
-            invited.id,
-            invited.secret.reveal().as_str(),
-        ),
-        expires_at: timestamp(invited.expires_at),
-    });
-    Ok((StatusCode::CREATED, Json(made.collect())))
+    Ok((authority, all))
+}
+
+fn made(access: &Access, authority: &str, invited: &Invited) -> InvitationMade {
+    let (id, secret) = (invited.record.id, invited.secret.reveal());
+    InvitationMade {
+        id,
+        url: link(access, authority, "guest", id, secret.as_str()),
+        expires_at: shown(invited.record.expires_at),
+    }
+}
+
+fn detail(body: &NewInvitation, invited: &Invited) -> String {
+    let scrollback = if body.with_scrollback {
+        ", with scrollback"
+    } else {
+        ""
+    };
+    let until = shown(invited.record.expires_at);
+    format!("{}, until {until}{scrollback}", body.sessions.join(" "))
 }
 
 /// Each session once, from where it stands now on.
@@ -81,40 +113,10 @@ fn sights(access: &Access, body: &NewInvitation) -> Result<Vec<Sight>, Failure> 
     Ok(sights)
 }
 
-/// Without its row nobody is invited.
-async fn one(
-    access: &Access,
-    wish: Invitation,
-    by: &Principal,
-    peer: &Peer,
-    body: &NewInvitation,
-) -> Result<Invited, Failure> {
-    let now = clock::latest();
-    let invited = access.guests().invite(wish, now, &mut random::rng())?;
-    let row =
-        AuditRow::new(clock::now(), name_of(by), peer, action::GUEST_INVITED, invited.id).detail(format!(
-            "{}, until {}{}",
-            body.sessions.join(" "),
-            timestamp(invited.expires_at),
-            if body.with_scrollback {
-                ", with scrollback"
-            } else {
-                ""
-            }
-        ));
-    if let Err(error) = access.store.append_audit(row).await {
-        tracing::error!(%error, "an audit row could not be written");
-        withdraw(access, std::slice::from_ref(&invited));
-        return Err(Failure::StoreFailed);
-    }
-    Ok(invited)
-}
-
+/// Nobody knows their secrets: they must not be listed as if somebody could use them.
 fn withdraw(access: &Access, all: &[Invited]) {
-    let (mut guests, now) = (access.guests(), clock::latest());
-    for invited in all {
-        let _ = guests.end(&Principal::Owner, invited.id, now);
-    }
+    let mut guests = access.guests();
+    all.iter().for_each(|invited| guests.withdraw(invited.record.id));
 }
 
 /// Links of one invitation: a class has so many, and a screen shows them.

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use axum::Json;
-use pairing::{GuestEnd, GuestPhase, GuestView, Refusal, marker::GuestManage};
+use pairing::{GuestEnd, GuestPhase, Refusal, UnixMillis, marker::GuestManage};
 use protocol::guests::{GuestRecord, GuestRefused, GuestState};
 
 use super::{sessions, with_scrollback};
 use crate::{
     access::Access,
-    clock::{self, timestamp},
+    clock::{self, shown},
     router::{App, Permitted},
 };
 
@@ -17,26 +17,35 @@ pub(crate) async fn list(
     App(access): App<Arc<Access>>,
     _permit: Permitted<GuestManage>,
 ) -> Json<Vec<GuestRecord>> {
-    let views = access.guests().views(clock::latest());
-    Json(views.into_iter().map(|guest| record(&access, guest)).collect())
+    let now = clock::latest();
+    let guests: Vec<_> = access.guests().shown().cloned().collect();
+    let records = guests.iter().map(|guest| {
+        let connections = access.connections().count_of_guest(guest.id);
+        guest_record(guest, connections as u64, now)
+    });
+    Json(records.collect())
 }
 
-fn record(access: &Access, guest: GuestView) -> GuestRecord {
+/// The record of a guest as the owner sees it, with how many connections it has.
+pub fn guest_record(guest: &pairing::GuestRecord, connections: u64, now: UnixMillis) -> GuestRecord {
     GuestRecord {
         id: guest.id,
-        state: state(guest.phase),
-        sessions: sessions(&guest),
-        with_scrollback: with_scrollback(&guest),
-        invited_at: timestamp(guest.created),
-        expires_at: timestamp(guest.expires_at),
-        joined_at: guest.joined.as_ref().map(|(at, _)| timestamp(*at)),
-        address: guest.joined.map(|(_, from)| from),
-        refused: guest.refused.map(|Refusal { count, at, from }| GuestRefused {
-            count,
-            last_at: timestamp(at),
-            last_address: from,
-        }),
-        connections: access.connections().count_of_guest(guest.id) as u64,
+        state: state(guest.phase(now)),
+        sessions: sessions(guest),
+        with_scrollback: with_scrollback(guest),
+        invited_at: shown(guest.created),
+        expires_at: shown(guest.ends_at()),
+        joined_at: guest.joined.as_ref().map(|key| shown(key.at)),
+        address: guest.joined.as_ref().map(|key| key.from.clone()),
+        refused: guest
+            .refused
+            .as_ref()
+            .map(|Refusal { count, at, from }| GuestRefused {
+                count: *count,
+                last_at: shown(*at),
+                last_address: from.clone(),
+            }),
+        connections,
     }
 }
 

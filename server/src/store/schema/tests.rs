@@ -14,6 +14,7 @@ const NOW: UnixMillis = UnixMillis(1_795_000_000_000);
 const NEXT: &[&str] = &[
     MIGRATIONS[0],
     MIGRATIONS[1],
+    MIGRATIONS[2],
     "ALTER TABLE devices ADD COLUMN colour TEXT",
 ];
 
@@ -68,8 +69,8 @@ fn a_newer_file_is_refused_and_stays_byte_identical() {
         matches!(
             refused,
             StoreError::Newer {
-                found: 3,
-                supported: 2,
+                found: 4,
+                supported: 3,
                 ..
             }
         ),
@@ -83,7 +84,7 @@ fn a_newer_file_is_refused_and_stays_byte_identical() {
 fn a_newer_version_is_seen_while_it_is_in_the_journal_only() {
     let (_home, path) = made();
     let newer = open(&path, NOW).unwrap();
-    newer.pragma_update(None, "user_version", 3).unwrap();
+    newer.pragma_update(None, "user_version", 4).unwrap();
     let before = fs::read(&path).unwrap();
     assert!(matches!(open(&path, NOW), Err(StoreError::Newer { .. })));
     assert_eq!(fs::read(&path).unwrap(), before);
@@ -97,8 +98,8 @@ fn an_older_file_is_copied_aside_and_migrated() {
         .execute("INSERT INTO meta VALUES ('kept', 'yes')", [])
         .unwrap();
     let migrated = open_with(&path, NEXT, NOW).unwrap();
-    assert_eq!(version(&migrated), 3);
-    let copy = home.path().join(format!("transom.db.v2-{}", NOW.0));
+    assert_eq!(version(&migrated), 4);
+    let copy = home.path().join(format!("transom.db.v3-{}", NOW.0));
     assert_eq!(fs::metadata(&copy).unwrap().mode() & 0o7777, 0o600);
     for connection in [migrated, Connection::open(&copy).unwrap()] {
         let kept: String = connection
@@ -106,7 +107,7 @@ fn an_older_file_is_copied_aside_and_migrated() {
             .unwrap();
         assert_eq!(kept, "yes");
     }
-    assert_eq!(version(&Connection::open(&copy).unwrap()), 2);
+    assert_eq!(version(&Connection::open(&copy).unwrap()), 3);
 }
 
 #[test]
@@ -115,10 +116,11 @@ fn a_migration_that_fails_leaves_the_old_version() {
     let broken = &[
         MIGRATIONS[0],
         MIGRATIONS[1],
+        MIGRATIONS[2],
         "ALTER TABLE devices ADD COLUMN colour TEXT; SELECT nonsense",
     ];
     assert!(open_with(&path, broken, NOW).is_err());
-    assert_eq!(version(&open(&path, NOW).unwrap()), 2);
+    assert_eq!(version(&open(&path, NOW).unwrap()), 3);
 }
 
 #[test]
@@ -173,7 +175,7 @@ fn the_leftover_of_a_crash_while_it_was_made_does_not_count() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("transom.db");
     fs::write(certs::files::partial(&path), "half").unwrap();
-    assert_eq!(version(&open(&path, NOW).unwrap()), 2);
+    assert_eq!(version(&open(&path, NOW).unwrap()), 3);
 }
 
 #[test]
