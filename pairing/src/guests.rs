@@ -14,13 +14,14 @@ use core::time::Duration;
 use rand_core::CryptoRng;
 
 pub use self::link::{GuestProof, LinkHolder};
+pub(crate) use self::record::admits;
 pub use self::record::{GuestEnd, GuestKey, GuestPhase, GuestRecord, Refusal};
 use self::state::Guest;
 use crate::devices::{TOMBSTONE, TokenHolder};
 use crate::limits::{GUEST, MAX_GUESTS, SHOWN_ENDED_GUESTS};
 use crate::{
     AuthError, Authenticated, EndGuestError, GuestId, GuestToken, InviteError, InviteSecret, JoinError,
-    Principal, ResourceId, Standing, TokenHash, TokenKey, UnixMillis,
+    Login, Principal, ResourceId, Standing, TailnetIdentity, TokenHash, TokenKey, UnixMillis,
 };
 
 /// Something that a guest may look at.
@@ -37,6 +38,8 @@ pub struct Sight {
 pub struct Invitation {
     /// What they may look at.
     pub sights: Vec<Sight>,
+    /// Who of a tailnet the link is for; none: whoever has it.
+    pub login: Option<Login>,
     /// For how long, from now on.
     pub lasts: Duration,
 }
@@ -129,6 +132,7 @@ impl Guests {
         let record = GuestRecord {
             id,
             sights: wish.sights.into(),
+            login: wish.login,
             secret_hash: secret.hash(id, key),
             created: now,
             expires_at: now.plus(wish.lasts),
@@ -172,20 +176,22 @@ impl Guests {
     }
 
     /// Makes a guest of whoever proved a key for a link that nobody else has used. The same key again, as after a lost answer,
-    /// gets another token, and the former is dead. Another key is refused, and the owner is shown that.
+    /// gets another token, and the former is dead. Another key is refused, as is another login than the link was made for, and
+    /// the owner is shown that. `from` is the address, and what the tailnet says of it.
     ///
     /// # Errors
     /// See [`JoinError`].
     pub fn join(
         &mut self,
         proof: GuestProof,
-        from: &str,
+        (from, who): (&str, Option<&TailnetIdentity>),
         key: &TokenKey,
         now: UnixMillis,
         rng: &mut impl CryptoRng,
     ) -> Result<Joined, JoinError> {
         let GuestProof { id, public_key } = proof;
         let guest = self.all.get_mut(&id).ok_or(JoinError::Unknown)?;
+        guest.check_login(who, from, now)?;
         let at = match (&guest.record.joined, guest.record.phase(now)) {
             (Some(joined), GuestPhase::Joined) if joined.public_key == public_key => joined.at,
             (_, GuestPhase::Invited) => now,
@@ -228,15 +234,32 @@ impl Guests {
         };
         guest.admit(now)?;
         let authenticated = guest.authenticated();
-        Ok(TokenHolder::of_guest(token.id(), held.public_key, authenticated))
+        let login = guest.record.login.clone();
+        let holder = TokenHolder::of_guest(token.id(), held.public_key, login, authenticated);
+        Ok(holder)
     }
 
-    /// Whether somebody is a guest now.
+    /// Whether somebody is a guest now, and may come from a peer of whom the tailnet says `from`.
     ///
     /// # Errors
     /// See [`AuthError`].
-    pub fn admit(&self, id: GuestId, now: UnixMillis) -> Result<(), AuthError> {
-        self.all.get(&id).ok_or(AuthError::Unknown)?.admit(now)
+    pub fn admit(
+        &self,
+        id: GuestId,
+        from: Option<&TailnetIdentity>,
+        now: UnixMillis,
+    ) -> Result<(), AuthError> {
+        let guest = self.all.get(&id).ok_or(AuthError::Unknown)?;
+        guest.admit(now)?;
+        guest.record.admits(from)
+    }
+
+    /// Whether somebody of the tailnet is invited by their login, or a guest by it, now: then they may come, to be a guest.
+    #[must_use]
+    pub fn has_lane(&self, who: &TailnetIdentity, now: UnixMillis) -> bool {
+        let live = self.all.values().filter(|guest| guest.is_live(now));
+        live.filter_map(|guest| guest.record.login.as_ref())
+            .any(|login| login.is_of(who))
     }
 
     /// Ends a guest or an invitation: the owner any, so does a device that may revoke, a guest itself.

@@ -51,7 +51,7 @@ impl Holders for (&Devices, &Guests) {
     ) -> Result<(), AuthError> {
         match holder {
             KeyHolder::Device(id) => self.0.admit(id, from, now),
-            KeyHolder::Guest(id) => self.1.admit(id, now),
+            KeyHolder::Guest(id) => self.1.admit(id, from, now),
         }
     }
 }

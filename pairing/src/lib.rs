@@ -26,6 +26,7 @@ mod id;
 mod key;
 mod label;
 mod limits;
+mod login;
 pub mod marker;
 mod offer;
 mod permit;
@@ -71,6 +72,7 @@ pub use id::{AccessId, DeviceId, GuestId, MalformedId, OfferId, RequestId, Resou
 pub use key::{Commitment, MalformedKey, Nonce, PublicKey, VerifySignature};
 pub use label::{Label, MalformedLabel, is_invisible};
 pub use limits::{ACCESS_TTL, BY_HAND, GUEST, PairingLimits};
+pub use login::{Login, MalformedLogin};
 pub use marker::{Manage, View, Write};
 pub use offer::OfferTerms;
 pub use permit::{Authenticated, Denied, Permit, PermitScope};

@@ -20,6 +20,10 @@ pub struct NewInvitation {
     /// Whether what was printed before is shown, too.
     #[serde(default)]
     pub with_scrollback: bool,
+    /// Who of the daemon's tailnet the links are for, such as `alice@example.com`; absent: whoever has one. Until the end, that
+    /// user is let in over the tailnet to be a guest, and nothing else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub login: Option<String>,
 }
 
 /// One link that was made: the answer is an array of them.
@@ -75,6 +79,8 @@ pub struct GuestRecord {
     pub sessions: Vec<String>,
     /// Whether what was printed before the invitation is shown, too.
     pub with_scrollback: bool,
+    /// Who of the tailnet was invited, if that was said.
+    pub login: Option<String>,
     /// When they were invited.
     pub invited_at: Timestamp,
     /// When they are, or were, a guest no more.

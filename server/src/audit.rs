@@ -227,7 +227,7 @@ pub mod action {
     pub const DEVICE_ADDED: &str = "device_added";
     /// Somebody with a device's token could not prove its key.
     pub const PROOF_REFUSED: &str = "proof_refused";
-    /// A device came from where it may not.
+    /// A device or guest came from where it may not, or as who it may not.
     pub const NODE_REFUSED: &str = "node_refused";
     /// A device got another name.
     pub const DEVICE_RENAMED: &str = "device_renamed";

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::{RequestPartsExt, extract::RawPathParams};
 use http::{HeaderMap, header, request::Parts};
 use pairing::{
-    AccessToken, AuthError, Authenticated, DeviceId, DeviceToken, GuestToken, KeyHolder, MalformedToken,
+    AccessToken, AuthError, Authenticated, DeviceId, DeviceToken, Fault, GuestToken, KeyHolder, MalformedToken,
     Principal, ResourceId, Scope, TokenHolder, TokenKind, UnixMillis,
 };
 
@@ -88,7 +88,9 @@ pub(crate) async fn device(
         Some(TokenKind::Access) => by_access_token(access, &AccessToken::parse(token)?, peer)?,
         _ => by_own_token(token_holder(access, token, now)?, peer),
     };
-    if let Err(refused @ (AuthError::WrongNode | AuthError::NodeUnknown)) = &found {
+    if let Err(refused) = &found
+        && refused.fault() == Fault::Permission
+    {
         access
             .note_refusal(holder, peer, action::NODE_REFUSED, refused.code(), now)
             .await;

@@ -40,6 +40,9 @@ pub enum Refused {
     /// The principal ended, or its role changed, since it was authenticated.
     #[error("this authentication has ended")]
     Ended,
+    /// The peer may come as a guest only, and this is none.
+    #[error("whoever comes by an invitation may come as a guest only")]
+    GuestsOnly,
 }
 
 /// The registry of live connections; clones are the same registry.
@@ -126,6 +129,9 @@ impl Connections {
         let Some(owner) = owner_of(authenticated.principal()) else {
             return Ok(());
         };
+        if connection.is_in_guest_lane() && !matches!(owner, Owner::Guest(_)) {
+            return Err(Refused::GuestsOnly);
+        }
         let mut table = self.table();
         if !authenticated.is_current() {
             return Err(Refused::Ended);
@@ -214,6 +220,16 @@ impl Connections {
         let connections = self.table().of(&Owner::Device(device));
         connections.iter().for_each(|connection| connection.cut());
         connections.len()
+    }
+
+    /// Cuts those connections of the guests' lane whose peers have no business there any more.
+    pub(crate) fn close_guest_lane(&self, may_stay: impl Fn(&Peer) -> bool) {
+        let all = self.table().all();
+        let in_lane = all.iter().filter(|connection| connection.is_in_guest_lane());
+        in_lane
+            // The answer to who left is on its way, and its stream is cut after it.
+            .filter(|connection| !connection.is_kept_for_answer() && !may_stay(connection.peer()))
+            .for_each(|connection| connection.cut());
     }
 
     /// Cuts ended connections: plain ones at once, upgraded ones after the time for one close frame. Returns when each is cut.

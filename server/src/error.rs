@@ -61,6 +61,18 @@ pub enum Failure {
     /// The device is bound to a node, and the listener knows none.
     #[error("this device is bound to a node of the tailnet, and this way in does not know nodes")]
     UnknownNode,
+    /// The guest was invited by login, and this is somebody else.
+    #[error("this guest was invited by login, and the tailnet says that you are somebody else")]
+    WrongLogin,
+    /// The guest was invited by login, and the listener knows none.
+    #[error("this guest was invited by login, and this way in does not know who comes")]
+    UnknownLogin,
+    /// The peer is let in as a guest only.
+    #[error("you are let in by an invitation, which makes you a guest and nothing else")]
+    GuestsOnly,
+    /// Nobody could come by login.
+    #[error("this daemon knows no tailnet, so nobody could open a link that is made for a login")]
+    NoTailnet,
     /// The principal ended, or its role changed, while the request was on its way.
     #[error("this authentication has ended")]
     Ended,
@@ -234,6 +246,10 @@ impl Failure {
             Self::AccessEnded => (401, "access_ended"),
             Self::WrongNode => (403, "wrong_node"),
             Self::UnknownNode => (403, "unknown_node"),
+            Self::WrongLogin => (403, "wrong_login"),
+            Self::UnknownLogin => (403, "unknown_login"),
+            Self::GuestsOnly => (403, "guests_only"),
+            Self::NoTailnet => (409, "no_tailnet"),
             Self::WrongHost => (403, "wrong_host"),
             Self::WrongOrigin => (403, "wrong_origin"),
             Self::OtherUser => (403, "other_user"),
@@ -277,6 +293,10 @@ impl Failure {
             }
             Self::WrongNode => "use it on the node that it was paired on, or pair it again",
             Self::UnknownNode => "reach the daemon over its tailnet address, or pair again with --any-path",
+            Self::WrongLogin => "come as who was invited, or ask the owner for a link of your own",
+            Self::UnknownLogin => "reach the daemon over its tailnet address",
+            Self::GuestsOnly => "ask the owner to list you in tailnet.allow, and to pair your device",
+            Self::NoTailnet => "invite without --login, and give the link only to whom it is for",
             Self::MalformedToken(MalformedToken::Kind) => {
                 "send the kind of token that this takes: `tsm_dev_` where a key is proven, `tsm_req_` where one is paired"
             }
@@ -412,6 +432,8 @@ impl From<AuthError> for Failure {
             AuthError::AccessEnded => Self::AccessEnded,
             AuthError::WrongNode => Self::WrongNode,
             AuthError::NodeUnknown => Self::UnknownNode,
+            AuthError::WrongLogin => Self::WrongLogin,
+            AuthError::LoginUnknown => Self::UnknownLogin,
         }
     }
 }
@@ -428,6 +450,7 @@ impl From<Refused> for Failure {
             Refused::OtherPrincipal => Self::OtherPrincipal,
             Refused::TooMany => Self::TooManyConnections,
             Refused::Ended => Self::Ended,
+            Refused::GuestsOnly => Self::GuestsOnly,
         }
     }
 }

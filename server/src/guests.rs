@@ -2,7 +2,7 @@
 
 use std::{convert::Infallible, sync::Arc, time::Instant};
 
-use pairing::{EndGuestError, EndedGuest, GuestId, Principal};
+use pairing::{EndGuestError, EndedGuest, GuestId, Principal, TailnetIdentity};
 use protocol::guests::GuestEnded;
 
 use crate::{
@@ -10,9 +10,9 @@ use crate::{
     audit::{AuditRow, action},
     authenticate::name_of,
     clock,
-    connections::Ended,
+    connections::{Connection, Ended},
     error::Failure,
-    peer::RemotePeer,
+    peer::{Peer, RemotePeer},
     revocation::{Revoker, cut_after_answer, until_quiet},
 };
 
@@ -89,19 +89,49 @@ pub(crate) async fn burn(access: &Access, burned: EndedGuest, peer: &RemotePeer)
     let nobody = name_of(&Principal::Nobody);
     let row = AuditRow::new(clock::now(), nobody, peer.address, action::GUEST_BURNED, guest);
     tracing::warn!(%guest, from = %peer.address, "wrong secrets were shown for an invitation, which was ended");
+    close_lane(access);
     if let Err(error) = access.store.end_guest(burned.record, row).await {
         access.guests().end_was_not_stored(guest);
         tracing::error!(%guest, %error, "an ended invitation could not be stored as such; it would return after a restart");
     }
 }
 
+impl Access {
+    /// Whether a peer that may come no further is let in to be a guest; if so, that is noted.
+    pub(crate) fn takes_as_guest(&self, connection: &Connection, who: &TailnetIdentity) -> bool {
+        // Held until it is noted, so that whoever ends the invitation finds the connection, or is found here.
+        let guests = self.guests();
+        let is_invited = guests.has_lane(who, clock::latest());
+        if is_invited {
+            connection.set_guest_lane();
+            connection.set_tailnet(who.clone());
+        }
+        is_invited
+    }
+}
+
+/// Closes the tailnet's gate behind those who are invited no more, whoever they have become.
+fn close_lane(access: &Access) {
+    let (guests, now) = (access.guests(), clock::latest());
+    access.connections().close_guest_lane(|peer| match peer {
+        Peer::Remote(RemotePeer {
+            tailnet: Some(who), ..
+        }) => guests.has_lane(who, now),
+        Peer::Remote(_) | Peer::Local(_) => false,
+    });
+}
+
 /// Stores an end and cuts the guest's connections, side by side; returns when both are done and nothing of it is under way.
 async fn finish(access: &Access, dead: EndedGuest, ended: &Ended, row: AuditRow) -> Result<(), Failure> {
     let EndedGuest { record, standing } = dead;
     let guest = record.id;
+    let closing = async {
+        access.connections.cut(ended).await;
+        close_lane(access);
+    };
     let (stored, (), ()) = tokio::join!(
         access.store.end_guest(record, row),
-        access.connections.cut(ended),
+        closing,
         until_quiet(&standing),
     );
     stored.map_err(|error| {

@@ -149,6 +149,9 @@ impl LocalProcess for EveryoneOutside {
 pub trait WhoIs: Send + Sync + 'static {
     /// Who is behind the peer's address.
     fn who_is<'a>(&'a self, peer: &'a RemotePeer) -> BoxFuture<'a, WhoIsAnswer>;
+
+    /// Whether any listener may be one of a tailnet, so that whoever is invited by login can come.
+    fn knows_logins(&self) -> bool;
 }
 
 /// The answer of a [`WhoIs`].
@@ -158,6 +161,9 @@ pub enum WhoIsAnswer {
     NotATailnet,
     /// This user, on this node, who may come so far.
     Known(TailnetIdentity),
+    /// This user, on this node, who may come no further than to be a guest, and only while somebody of that login is invited:
+    /// else the peer is closed before anything is read of it.
+    Unlisted(TailnetIdentity),
     /// It is one of a tailnet, and the question failed, or nobody is there, or somebody who may not come: the peer is closed
     /// before anything is read of it.
     Refused,
@@ -170,6 +176,10 @@ pub struct NoTailnet;
 impl WhoIs for NoTailnet {
     fn who_is<'a>(&'a self, _peer: &'a RemotePeer) -> BoxFuture<'a, WhoIsAnswer> {
         Box::pin(std::future::ready(WhoIsAnswer::NotATailnet))
+    }
+
+    fn knows_logins(&self) -> bool {
+        false
     }
 }
 

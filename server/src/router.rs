@@ -65,9 +65,34 @@ impl<D: Clone + Send + Sync + 'static> Routes<D> {
         Self { rows: Vec::new() }
     }
 
-    /// Adds a route that anybody may use. Its body is at most [`PUBLIC_BODY`]; of its head the handler sees method, path,
-    /// query, and of the headers `Authorization` and those that describe the body.
+    /// Adds a route that anybody may use but whom an invitation alone lets in. Its body is at most [`PUBLIC_BODY`]; of its head
+    /// the handler sees method, path, query, and of the headers `Authorization` and those that describe the body.
     pub fn public<H, T>(self, method: Method, path: &'static str, handler: H) -> Self
+    where
+        H: Handler<T, Scoped<Open, D>>,
+        T: 'static,
+    {
+        self.open(method, path, handler, |route| {
+            route.route_layer(middleware::from_fn(not_in_guest_lane))
+        })
+    }
+
+    /// The same, open to those as well: what a guest needs to become one.
+    pub(crate) fn public_to_guests<H, T>(self, method: Method, path: &'static str, handler: H) -> Self
+    where
+        H: Handler<T, Scoped<Open, D>>,
+        T: 'static,
+    {
+        self.open(method, path, handler, |route| route)
+    }
+
+    fn open<H, T>(
+        self,
+        method: Method,
+        path: &'static str,
+        handler: H,
+        narrowed: fn(MethodRouter) -> MethodRouter,
+    ) -> Self
     where
         H: Handler<T, Scoped<Open, D>>,
         T: 'static,
@@ -82,10 +107,11 @@ impl<D: Clone + Send + Sync + 'static> Routes<D> {
         };
         let filter = filter_of(&info.method);
         let build = move |_: &Arc<Access>, app| {
-            on(filter, handler)
+            let route = on(filter, handler)
                 .with_state(Scoped::new(app))
                 .layer(DefaultBodyLimit::max(PUBLIC_BODY))
-                .layer(middleware::from_fn(lean::keep_little))
+                .layer(middleware::from_fn(lean::keep_little));
+            narrowed(route)
         };
         self.row(info, Box::new(build))
     }
@@ -240,6 +266,14 @@ struct Demand {
     resource: Option<&'static str>,
     /// Whether what names no resource shows each principal only what it may see.
     is_filtered: bool,
+}
+
+/// Refuses whom the tailnet's gate lets in by an invitation alone.
+async fn not_in_guest_lane(On(connection): On, request: Request, next: Next) -> Result<Response, Failure> {
+    match connection.is_in_guest_lane() {
+        true => Err(Failure::GuestsOnly),
+        false => Ok(next.run(request).await),
+    }
 }
 
 /// Authenticates, gives the connection to who was authenticated, and puts the permit where the handler finds it.

@@ -24,7 +24,7 @@ use crate::{access::Access, error::Failure, router::Routes};
 /// The list.
 pub fn routes() -> Routes<Arc<Access>> {
     let routes = Routes::new()
-        .public(Method::GET, "/v1/health", health::show)
+        .public_to_guests(Method::GET, "/v1/health", health::show)
         .route::<Any, _, _>(Method::GET, "/v1/whoami", None, whoami::show)
         .route::<DeviceList, _, _>(Method::GET, "/v1/devices", None, devices::list::list)
         .route::<DeviceManage, _, _>(Method::POST, "/v1/devices", None, devices::add::add)

@@ -1,6 +1,12 @@
 //! What the tests of this crate share: a server on real sockets, and clients that speak to it.
 
-use std::{io, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    io,
+    net::SocketAddr,
+    path::PathBuf,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use axum::body::Bytes;
 use certs::{Identity, Names, Resolver, SpkiPin};
@@ -30,7 +36,7 @@ use crate::{
     limits::Limits,
     listen::Listener,
     lockdown::{Doors, LockdownFile, OneDoor, OpenDoors},
-    peer::{EveryoneOutside, NoTailnet, WhoIs},
+    peer::{EveryoneOutside, NoTailnet, RemotePeer, WhoIs, WhoIsAnswer},
     random,
     router::Routes,
     server::{Crashed, Server},
@@ -47,6 +53,25 @@ pub(crate) struct TestServer {
     pub(crate) task: Option<JoinHandle<Result<(), Crashed>>>,
     pub(crate) pin: SpkiPin,
     pub(crate) directory: TempDir,
+}
+
+/// Says of every peer what the test wants, and of nobody anything before.
+pub(crate) struct Tailnet(Mutex<WhoIsAnswer>);
+
+impl Tailnet {
+    pub(crate) fn everybody_is(&self, answer: WhoIsAnswer) {
+        *self.0.lock().unwrap() = answer;
+    }
+}
+
+impl WhoIs for Tailnet {
+    fn who_is<'a>(&'a self, _peer: &'a RemotePeer) -> BoxFuture<'a, WhoIsAnswer> {
+        Box::pin(std::future::ready(self.0.lock().unwrap().clone()))
+    }
+
+    fn knows_logins(&self) -> bool {
+        true
+    }
 }
 
 /// No remote way in at all.
@@ -73,12 +98,18 @@ impl TestServer {
         Self::start_knowing(limits, routes, Arc::new(NoTailnet)).await
     }
 
+    /// With a listener of a tailnet.
+    pub(crate) async fn start_in_a_tailnet(routes: Routes<Arc<Access>>) -> (Self, Arc<Tailnet>) {
+        let tailnet = Arc::new(Tailnet(Mutex::new(WhoIsAnswer::NotATailnet)));
+        let who_is = Arc::clone(&tailnet) as Arc<dyn WhoIs>;
+        (
+            Self::start_knowing(Limits::default(), routes, who_is).await,
+            tailnet,
+        )
+    }
+
     /// With somebody who says from which node a peer comes.
-    pub(crate) async fn start_knowing(
-        limits: Limits,
-        routes: Routes<Arc<Access>>,
-        who_is: Arc<dyn WhoIs>,
-    ) -> Self {
+    async fn start_knowing(limits: Limits, routes: Routes<Arc<Access>>, who_is: Arc<dyn WhoIs>) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let keys = directory.path().join("keys");
         let identity = Identity::load_or_create(&keys).unwrap();
@@ -157,14 +188,16 @@ impl TestServer {
 
     /// A TLS stream with this protocol agreed on.
     pub(crate) async fn tls(&self, protocol: &str) -> TlsStream<TcpStream> {
+        self.try_tls(protocol).await.unwrap()
+    }
+
+    /// The same, or how it was refused.
+    pub(crate) async fn try_tls(&self, protocol: &str) -> io::Result<TlsStream<TcpStream>> {
         let mut config = certs::client_config(self.pin);
         config.alpn_protocols = vec![protocol.as_bytes().to_vec()];
-        let stream = TcpStream::connect(self.tls).await.unwrap();
+        let stream = TcpStream::connect(self.tls).await?;
         let name = ServerName::try_from(certs::IDENTITY_SERVER_NAME).unwrap();
-        TlsConnector::from(Arc::new(config))
-            .connect(name, stream)
-            .await
-            .unwrap()
+        TlsConnector::from(Arc::new(config)).connect(name, stream).await
     }
 
     pub(crate) async fn http1(&self) -> Client {

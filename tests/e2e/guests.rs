@@ -91,6 +91,7 @@ async fn with_scrollback_a_guest_sees_all_of_the_session() {
         expires_in: 60,
         count: Some(2),
         with_scrollback: true,
+        login: None,
     };
     let links = Invitation::by(&daemon.owner(), &wish).await;
     assert_eq!(links.len(), 2);

@@ -111,11 +111,21 @@ fn table(guests: &[GuestRecord], sessions: &[Session], now: Timestamp) -> Table 
             &names.join(", "),
             &guest.connections.to_string(),
             &ends,
-            guest.address.as_deref().unwrap_or("-"),
+            &from(guest),
             &refused,
         ]);
     }
     table
+}
+
+/// From where, and who by the tailnet's word.
+fn from(guest: &GuestRecord) -> String {
+    let known = [guest.login.as_deref(), guest.address.as_deref()];
+    let known: Vec<&str> = known.into_iter().flatten().collect();
+    match known.is_empty() {
+        true => "-".to_owned(),
+        false => known.join(" at "),
+    }
 }
 
 fn is_live(state: GuestState) -> bool {
@@ -146,7 +156,7 @@ mod tests {
         let guest: GuestRecord = serde_json::from_value(json!({
             "id": "gst_0000000000000001", "state": "joined", "sessions": ["ses_0000000000000002"],
             "with_scrollback": false, "invited_at": "2026-01-01T00:00:00Z", "expires_at": "2026-01-01T02:00:00Z",
-            "joined_at": "2026-01-01T00:01:00Z", "address": "198.51.100.7",
+            "login": null, "joined_at": "2026-01-01T00:01:00Z", "address": "198.51.100.7",
             "refused": { "count": 2, "last_at": "2026-01-01T00:02:00Z", "last_address": "198.51.100.8" },
             "connections": 1,
         }))

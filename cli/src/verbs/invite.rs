@@ -5,7 +5,7 @@ use protocol::{
     sessions::Session,
 };
 
-use crate::{client::Client, duration, exit, failure::Failure, names, output};
+use crate::{client::Client, duration, escape::escape, exit, failure::Failure, names, output};
 
 /// Arguments of `invite`.
 #[derive(Debug, clap::Args)]
@@ -15,7 +15,8 @@ see nothing else. Each link works once. Links and guests go on after a restart o
 themselves at their time, at once with `transom guests end`, and all of them with a lock-down.
 
   transom invite build --for 1h
-  transom invite build logs --for 90m --count 3 --with-scrollback")]
+  transom invite build logs --for 90m --count 3 --with-scrollback
+  transom invite build --for 1h --login alice@example.com")]
 pub(crate) struct Args {
     /// Names or ids of sessions, or beginnings that only they have
     #[arg(value_name = "SESSION", required = true)]
@@ -29,6 +30,9 @@ pub(crate) struct Args {
     /// Show them what was printed before, too
     #[arg(long)]
     with_scrollback: bool,
+    /// Let this user of the tailnet in, to be the guest, and nobody else
+    #[arg(long, value_name = "LOGIN")]
+    login: Option<String>,
     /// Print the links as a JSON array
     #[arg(long)]
     pub(super) json: bool,
@@ -44,6 +48,7 @@ pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
         expires_in: args.lasts,
         count: Some(args.count),
         with_scrollback: args.with_scrollback,
+        login: args.login.clone(),
     };
     let made: Vec<InvitationMade> = client.post("/guests", &wish).await?;
     if args.json {
@@ -67,6 +72,8 @@ pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
     let until = made
         .first()
         .map_or_else(String::new, |first| format!(" until {}", first.expires_at));
-    output::note(&format!("{one_each} {what} {}{until}", named.join(", ")));
+    let whom = args.login.as_ref();
+    let whom = whom.map_or_else(String::new, |login| format!(", to {} alone", escape(login)));
+    output::note(&format!("{one_each} {what} {}{until}{whom}", named.join(", ")));
     Ok(exit::OK)
 }

@@ -4,7 +4,8 @@ use crate::challenge::OpenChallenge;
 use crate::key::{PublicKey, VerifySignature};
 use crate::proofs::{Place, Proof};
 use crate::{
-    Audience, AuthError, Authenticated, Device, GuestId, KeyHolder, ProofError, TailnetIdentity, proof_text,
+    Audience, AuthError, Authenticated, Device, GuestId, KeyHolder, Login, ProofError, TailnetIdentity,
+    guests, proof_text,
 };
 
 /// Somebody who has shown the token of a device or guest that lives. Where it is bound to a key that opens nothing by itself.
@@ -12,10 +13,22 @@ use crate::{
 pub struct TokenHolder {
     id: KeyHolder,
     public_key: Option<PublicKey>,
-    tailnet: Option<TailnetIdentity>,
-    any_path: bool,
-    rebinds: bool,
+    bound: Bound,
     pub(super) authenticated: Authenticated,
+}
+
+/// From where the holder may come.
+#[derive(Debug)]
+enum Bound {
+    /// A device: from its node, if it is bound to one.
+    Node {
+        tailnet: Option<TailnetIdentity>,
+        any_path: bool,
+        /// Whether it may bind itself to another node.
+        rebinds: bool,
+    },
+    /// A guest: as the user whom its invitation names, if it does.
+    Login(Option<Login>),
 }
 
 /// What a device shows besides its token.
@@ -42,21 +55,26 @@ impl TokenHolder {
         Self {
             id: device.id.into(),
             public_key: device.public_key,
-            tailnet: device.tailnet.clone(),
-            any_path: device.any_path,
-            rebinds,
+            bound: Bound::Node {
+                tailnet: device.tailnet.clone(),
+                any_path: device.any_path,
+                rebinds,
+            },
             authenticated,
         }
     }
 
     /// A guest who has shown its token.
-    pub(crate) fn of_guest(id: GuestId, public_key: PublicKey, authenticated: Authenticated) -> Self {
+    pub(crate) fn of_guest(
+        id: GuestId,
+        public_key: PublicKey,
+        login: Option<Login>,
+        authenticated: Authenticated,
+    ) -> Self {
         Self {
             id: id.into(),
             public_key: Some(public_key),
-            tailnet: None,
-            any_path: false,
-            rebinds: false,
+            bound: Bound::Login(login),
             authenticated,
         }
     }
@@ -70,7 +88,7 @@ impl TokenHolder {
     /// What the token opens alone, shown by a peer of whom the tailnet says `from`.
     ///
     /// # Errors
-    /// Where the device is bound to another node; else [`AuthError::ProofRequired`] of a device with a key.
+    /// Where it may not come from there; else [`AuthError::ProofRequired`] of one with a key.
     pub fn as_bearer(self, from: Option<&TailnetIdentity>) -> Result<Authenticated, AuthError> {
         // First, so that a key-bound token from elsewhere is refused, and written down, as what it is.
         self.admits(from)?;
@@ -84,9 +102,11 @@ impl TokenHolder {
     /// the one that it is bound to.
     #[must_use]
     pub fn rebinds_to<'a>(&self, from: Option<&'a TailnetIdentity>) -> Option<&'a TailnetIdentity> {
-        let is_there =
-            |from: &TailnetIdentity| self.tailnet.as_ref().is_some_and(|bound| bound.is_same(from));
-        from.filter(|from| self.rebinds && !is_there(from))
+        let Bound::Node { tailnet, rebinds: true, .. } = &self.bound else {
+            return None;
+        };
+        let is_there = |from: &TailnetIdentity| tailnet.as_ref().is_some_and(|bound| bound.is_same(from));
+        from.filter(|from| !is_there(from))
     }
 
     /// Checks a proof of possession. What comes of it is good for one access token.
@@ -131,14 +151,27 @@ impl TokenHolder {
         }
         Ok(Proof {
             holder: self.id,
-            node: self.tailnet.and(place.tailnet).cloned(),
+            node: place.tailnet.filter(|_| self.bound.is_somewhere()).cloned(),
             authenticated: self.authenticated,
             challenge,
         })
     }
 
     fn admits(&self, from: Option<&TailnetIdentity>) -> Result<(), AuthError> {
-        admits(self.tailnet.as_ref(), self.any_path, from)
+        match &self.bound {
+            Bound::Node { tailnet, any_path, .. } => admits(tailnet.as_ref(), *any_path, from),
+            Bound::Login(login) => guests::admits(login.as_ref(), from),
+        }
+    }
+}
+
+impl Bound {
+    /// Whether what was proven on one node is good on that alone.
+    fn is_somewhere(&self) -> bool {
+        match self {
+            Self::Node { tailnet, .. } => tailnet.is_some(),
+            Self::Login(login) => login.is_some(),
+        }
     }
 }
 

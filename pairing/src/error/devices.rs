@@ -29,6 +29,12 @@ pub enum AuthError {
     /// The device is bound to a node of the tailnet, and nobody can say from which this comes.
     #[error("this device is bound to a node of the tailnet, and this way in does not know nodes")]
     NodeUnknown,
+    /// The guest was invited by login, and this is somebody else of the tailnet.
+    #[error("this guest was invited by login, and the tailnet says that you are somebody else")]
+    WrongLogin,
+    /// The guest was invited by login, and nobody can say whose this is.
+    #[error("this guest was invited by login, and this way in does not know who comes")]
+    LoginUnknown,
 }
 
 impl AuthError {
@@ -43,6 +49,8 @@ impl AuthError {
             Self::AccessEnded => "access_ended",
             Self::WrongNode => "wrong_node",
             Self::NodeUnknown => "unknown_node",
+            Self::WrongLogin => "wrong_login",
+            Self::LoginUnknown => "unknown_login",
         }
     }
 
@@ -53,7 +61,7 @@ impl AuthError {
             Self::Unknown | Self::Revoked | Self::Expired | Self::ProofRequired | Self::AccessEnded => {
                 Fault::Credential
             }
-            Self::WrongNode | Self::NodeUnknown => Fault::Permission,
+            Self::WrongNode | Self::NodeUnknown | Self::WrongLogin | Self::LoginUnknown => Fault::Permission,
         }
     }
 }

@@ -46,6 +46,14 @@ pub enum JoinError {
     /// Somebody else's key has it.
     #[error("this link was used already; each opens once")]
     Used,
+    /// It is for somebody else of the tailnet.
+    #[error(
+        "this link is for somebody else: it was made for a login, and the tailnet says that you have another"
+    )]
+    WrongLogin,
+    /// It is for a user of a tailnet, and nobody can say whose this is.
+    #[error("this link was made for a login of a tailnet, and this way in does not know who comes")]
+    LoginUnknown,
     /// The owner ended it.
     #[error("this invitation was ended")]
     Ended,
@@ -70,6 +78,8 @@ impl JoinError {
         match self {
             Self::Unknown => "unknown_invitation",
             Self::Used => "invitation_used",
+            Self::WrongLogin => "wrong_login",
+            Self::LoginUnknown => "unknown_login",
             Self::Ended => "invitation_ended",
             Self::Expired => "invitation_expired",
             Self::Burned => "invitation_burned",
@@ -83,6 +93,7 @@ impl JoinError {
     pub const fn fault(&self) -> Fault {
         match self {
             Self::Unknown | Self::WrongAudience | Self::BadSignature => Fault::Credential,
+            Self::WrongLogin | Self::LoginUnknown => Fault::Permission,
             Self::Used | Self::Ended | Self::Expired | Self::Burned => Fault::Timing,
         }
     }

@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 
 use super::Sight;
 use crate::key::PublicKey;
-use crate::{GuestId, TokenHash, UnixMillis};
+use crate::{AuthError, GuestId, Login, TailnetIdentity, TokenHash, UnixMillis};
 
 /// A guest or an invitation, also one that has ended: the whole record to be stored.
 #[derive(Clone, Debug)]
@@ -14,6 +14,8 @@ pub struct GuestRecord {
     pub id: GuestId,
     /// What they may look at.
     pub sights: Arc<[Sight]>,
+    /// Who of a tailnet the link is for, and their way in until the end; none: whoever has it, and reaches the daemon anyway.
+    pub login: Option<Login>,
     /// What is kept of the link's secret.
     pub secret_hash: TokenHash,
     /// When they were invited.
@@ -67,7 +69,7 @@ pub enum GuestPhase {
     Ended(GuestEnd),
 }
 
-/// Somebody with another key showed a link that was used.
+/// Somebody with another key showed a link that was used, or somebody of another login one that is not theirs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// How often.
@@ -90,11 +92,29 @@ impl GuestRecord {
         }
     }
 
+    /// Whether they may come from a peer of whom the tailnet says `from`.
+    ///
+    /// # Errors
+    /// [`AuthError::WrongLogin`] or [`AuthError::LoginUnknown`], of a guest that is bound to a login.
+    pub fn admits(&self, from: Option<&TailnetIdentity>) -> Result<(), AuthError> {
+        admits(self.login.as_ref(), from)
+    }
+
     /// When they are, or were, a guest no more.
     #[must_use]
     pub fn ends_at(&self) -> UnixMillis {
         self.ended
             .map_or(self.expires_at, |(_, at)| at.min(self.expires_at))
+    }
+}
+
+/// Whether who is bound to a login may come from a peer of whom the tailnet says `from`.
+pub(crate) fn admits(login: Option<&Login>, from: Option<&TailnetIdentity>) -> Result<(), AuthError> {
+    match (login, from) {
+        (None, _) => Ok(()),
+        (Some(login), Some(seen)) if login.is_of(seen) => Ok(()),
+        (Some(_), Some(_)) => Err(AuthError::WrongLogin),
+        (Some(_), None) => Err(AuthError::LoginUnknown),
     }
 }
 

@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 
 use super::{EndedGuest, GuestEnd, GuestPhase, GuestRecord, Refusal};
 use crate::limits::WRONG_SECRETS;
-use crate::{AuthError, Authenticated, JoinError, Standing, TokenHash, UnixMillis};
+use crate::{AuthError, Authenticated, JoinError, Standing, TailnetIdentity, TokenHash, UnixMillis};
 
 #[derive(Debug)]
 pub(super) struct Guest {
@@ -67,15 +67,35 @@ impl Guest {
             GuestPhase::Ended(GuestEnd::Expired) => JoinError::Expired,
             GuestPhase::Ended(GuestEnd::Burned) => JoinError::Burned,
             GuestPhase::Invited | GuestPhase::Joined => {
-                let before = self.record.refused.as_ref().map_or(0, |refused| refused.count);
-                self.record.refused = Some(Refusal {
-                    count: before.saturating_add(1),
-                    at: now,
-                    from: String::from(from),
-                });
+                self.note_refusal(from, now);
                 JoinError::Used
             }
         }
+    }
+
+    /// Refuses everybody but whom the link was made for; one who was told of it is noted.
+    pub(super) fn check_login(
+        &mut self,
+        who: Option<&TailnetIdentity>,
+        from: &str,
+        now: UnixMillis,
+    ) -> Result<(), JoinError> {
+        let refused = match self.record.admits(who) {
+            Ok(()) => return Ok(()),
+            Err(AuthError::WrongLogin) => JoinError::WrongLogin,
+            Err(_) => JoinError::LoginUnknown,
+        };
+        self.note_refusal(from, now);
+        Err(refused)
+    }
+
+    fn note_refusal(&mut self, from: &str, now: UnixMillis) {
+        let before = self.record.refused.as_ref().map_or(0, |refused| refused.count);
+        self.record.refused = Some(Refusal {
+            count: before.saturating_add(1),
+            at: now,
+            from: String::from(from),
+        });
     }
 
     pub(super) fn admit(&self, now: UnixMillis) -> Result<(), AuthError> {

@@ -6,9 +6,10 @@ use crate::devices::{ProofCheck, ShownProof};
 use crate::marker::{Any, DeviceList, Manage, Note, OwnRecord, Write};
 use crate::testing::{HashSignatures, SeededRng, at, device, key, sign, token_key};
 use crate::{
-    Audience, AuthError, Authenticated, Devices, EndGuestError, Generation, GuestEnd, GuestId, GuestPhase,
-    GuestToken, Holders, InviteError, InviteSecret, JoinError, KeyHolder, Place, Principal, Proofs,
-    ResourceId, Role, UnixMillis, View, guest_text, proof_text,
+    AccessToken, Audience, AuthError, Authenticated, Devices, EndGuestError, Generation, GuestEnd,
+    GuestId, GuestPhase, GuestToken, Holders, InviteError, InviteSecret, JoinError, KeyHolder, Place,
+    Principal, ProofError, Proofs, ResourceId, Role, TailnetIdentity, UnixMillis, View, guest_text,
+    proof_text,
 };
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -19,6 +20,8 @@ const PLACE: Place<'static> = Place {
 
 struct World {
     guests: Guests,
+    /// What the tailnet says of whoever comes.
+    who: Option<TailnetIdentity>,
     proofs: Proofs,
     rng: SeededRng,
 }
@@ -27,6 +30,7 @@ fn world() -> World {
     let mut rng = SeededRng::new(1);
     World {
         guests: Guests::new(),
+        who: None,
         proofs: Proofs::new(&mut rng),
         rng,
     }
@@ -43,12 +47,17 @@ fn audience() -> Audience {
 impl World {
     /// Invites to the first resource from mark 100 on.
     fn invite(&mut self, now: UnixMillis) -> Invited {
+        self.invite_by_login(None, now)
+    }
+
+    fn invite_by_login(&mut self, login: Option<&str>, now: UnixMillis) -> Invited {
         let wish = Invitation {
             sights: [Sight {
                 resource: resource(1),
                 since: Some(100),
             }]
             .into(),
+            login: login.map(|login| login.parse().unwrap()),
             lasts: HOUR,
         };
         self.guests
@@ -77,8 +86,13 @@ impl World {
             signature: &sign(key(n).as_bytes(), text.as_bytes()),
         };
         let proof = holder.prove(key(n), open, shown, check(&|_| true))?;
-        self.guests
-            .join(proof, "198.51.100.7", &token_key(), now, &mut self.rng)
+        self.guests.join(
+            proof,
+            ("198.51.100.7", self.who.as_ref()),
+            &token_key(),
+            now,
+            &mut self.rng,
+        )
     }
 
     fn join(&mut self, invited: &Invited, n: u8, now: UnixMillis) -> Result<Joined, JoinError> {
@@ -95,12 +109,28 @@ impl World {
             audience: &audience(),
             signature: &sign(key(n).as_bytes(), text.as_bytes()),
         };
-        let proof = holder.prove(open, shown, check(&|_| true), &PLACE).unwrap();
+        let place = Place {
+            tailnet: self.who.as_ref(),
+            ..PLACE
+        };
+        let proof = match holder.prove(open, shown, check(&|_| true), &place) {
+            Err(ProofError::Auth(refused)) => return Err(refused),
+            proof => proof.unwrap(),
+        };
         let granted = self.proofs.claim(proof, now).unwrap().grant(&mut self.rng);
+        self.ask(&granted.token, now)
+    }
+
+    /// Asks by an access token who it is.
+    fn ask(&mut self, token: &AccessToken, now: UnixMillis) -> Result<Authenticated, AuthError> {
         let devices = Devices::new(HOUR);
         let holders = (&devices, &self.guests);
+        let place = Place {
+            tailnet: self.who.as_ref(),
+            ..PLACE
+        };
         self.proofs
-            .authenticate(&granted.token, &holders, &PLACE, now)
+            .authenticate(token, &holders, &place, now)
             .and_then(|(_, found)| found)
     }
 
@@ -336,7 +366,11 @@ fn everybody_ends_at_once_when_every_way_in_is_closed() {
 fn an_invitation_to_nothing_or_for_too_long_or_one_too_many_is_refused() {
     let mut world = world();
     let mut invite = |sights: Vec<Sight>, lasts| {
-        let wish = Invitation { sights, lasts };
+        let wish = Invitation {
+            sights,
+            login: None,
+            lasts,
+        };
         world
             .guests
             .invite(wish, &token_key(), at(0), &mut world.rng)
@@ -435,6 +469,97 @@ fn an_invitation_that_nobody_was_told_of_leaves_nothing() {
     world.guests.withdraw(invited.record.id);
     assert!(world.guests.get(invited.record.id).is_none());
     assert_eq!(world.join(&invited, 1, at(1)).unwrap_err(), JoinError::Unknown);
+}
+
+fn user(name: &str) -> TailnetIdentity {
+    TailnetIdentity {
+        user_id: name.into(),
+        user: name.into(),
+        node_id: alloc::format!("node of {name}"),
+        node: "laptop".into(),
+    }
+}
+
+#[test]
+fn a_link_for_a_login_opens_to_that_user_alone_and_so_does_what_came_of_it() {
+    let mut world = world();
+    let invited = world.invite_by_login(Some("alice@example.com"), at(0));
+    assert_eq!(
+        world.join(&invited, 1, at(1)).unwrap_err(),
+        JoinError::LoginUnknown
+    );
+    world.who = Some(user("mallory@example.com"));
+    assert_eq!(world.join(&invited, 1, at(1)).unwrap_err(), JoinError::WrongLogin);
+    let refused = world.guests.get(invited.record.id).unwrap().refused.clone();
+    assert_eq!(refused.unwrap().count, 2, "the owner is shown who tried");
+    world.who = Some(user("Alice@example.com"));
+    let token = world.join(&invited, 1, at(2)).unwrap().token;
+    assert!(world.access(&token, 1, at(3)).is_ok());
+    world.who = Some(user("mallory@example.com"));
+    assert_eq!(world.access(&token, 1, at(4)).unwrap_err(), AuthError::WrongLogin);
+    world.who = None;
+    assert_eq!(
+        world.access(&token, 1, at(5)).unwrap_err(),
+        AuthError::LoginUnknown
+    );
+}
+
+#[test]
+fn the_access_token_of_a_guest_by_login_is_good_for_that_user_alone() {
+    let mut world = world();
+    let invited = world.invite_by_login(Some("alice@example.com"), at(0));
+    world.who = Some(user("alice@example.com"));
+    let token = world.join(&invited, 1, at(1)).unwrap().token;
+    let holder = world.guests.authenticate(&token, &token_key(), at(2)).unwrap();
+    let challenge = world.proofs.challenge(Generation(1), both(at(2)), &mut world.rng);
+    let open = world
+        .proofs
+        .open(challenge.as_str(), Generation(1), both(at(2)))
+        .unwrap();
+    let text = proof_text(challenge.as_str(), &audience(), token.id());
+    let shown = ShownProof {
+        audience: &audience(),
+        signature: &sign(key(1).as_bytes(), text.as_bytes()),
+    };
+    let place = Place {
+        tailnet: world.who.as_ref(),
+        ..PLACE
+    };
+    let proof = holder.prove(open, shown, check(&|_| true), &place).unwrap();
+    let granted = world.proofs.claim(proof, both(at(2))).unwrap();
+    let access = granted.grant(&mut world.rng).token;
+    assert!(world.ask(&access, at(3)).is_ok());
+    let elsewhere = TailnetIdentity {
+        node_id: "another".into(),
+        ..user("alice@example.com")
+    };
+    for (who, refused) in [
+        (Some(user("mallory@example.com")), AuthError::WrongLogin),
+        (None, AuthError::LoginUnknown),
+        (Some(elsewhere), AuthError::AccessEnded),
+    ] {
+        world.who = who;
+        assert_eq!(world.ask(&access, at(4)).unwrap_err(), refused);
+    }
+}
+
+#[test]
+fn the_way_in_by_login_is_open_to_the_invited_from_the_invitation_to_the_end() {
+    let mut world = world();
+    let (alice, bob) = (user("alice@example.com"), user("bob@example.com"));
+    assert!(!world.guests.has_lane(&alice, at(0)));
+    let invited = world.invite_by_login(Some("alice@example.com"), at(0));
+    world.invite(at(0));
+    assert!(world.guests.has_lane(&alice, at(0)) && !world.guests.has_lane(&bob, at(0)));
+    world.who = Some(alice.clone());
+    world.join(&invited, 1, at(1)).unwrap();
+    assert!(world.guests.has_lane(&alice, at(3599)));
+    assert!(!world.guests.has_lane(&alice, at(3600)));
+    world
+        .guests
+        .end(&Principal::Owner, invited.record.id, at(2))
+        .unwrap();
+    assert!(!world.guests.has_lane(&alice, at(2)));
 }
 
 #[test]

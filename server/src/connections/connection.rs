@@ -31,6 +31,8 @@ pub struct Connection {
     peer: Peer,
     /// The same with what the tailnet said of it, once it has.
     known: OnceLock<Peer>,
+    /// It may come as a guest only: the tailnet's gate is open to it because of an invitation, and as long as that.
+    is_in_guest_lane: AtomicBool,
     socket: Socket,
     /// Who is at the other end of the Unix socket, held since it was accepted.
     process: OnceLock<Box<dyn LocalProcess>>,
@@ -62,6 +64,7 @@ impl Connection {
             id,
             peer,
             known: OnceLock::new(),
+            is_in_guest_lane: AtomicBool::new(false),
             socket,
             process: OnceLock::new(),
             is_upgraded: AtomicBool::new(false),
@@ -142,6 +145,16 @@ impl Connection {
             };
             self.known.set(Peer::Remote(known)).ok();
         }
+    }
+
+    /// Notes that the peer may come as a guest only, before anything is read of it.
+    pub(crate) fn set_guest_lane(&self) {
+        self.is_in_guest_lane.store(true, Ordering::Release);
+    }
+
+    /// Whether the peer may come as a guest only.
+    pub(crate) fn is_in_guest_lane(&self) -> bool {
+        self.is_in_guest_lane.load(Ordering::Acquire)
     }
 
     /// Notes the process at the other end, once, before anything is read of it.

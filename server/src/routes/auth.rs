@@ -17,8 +17,8 @@ use crate::{
 /// Adds the routes of the auth lane to the list.
 pub(super) fn add(routes: Routes<Arc<Access>>) -> Routes<Arc<Access>> {
     routes
-        .public(Method::GET, "/v1/auth/challenge", challenge::make)
-        .public(Method::POST, "/v1/auth/proof", prove::prove)
+        .public_to_guests(Method::GET, "/v1/auth/challenge", challenge::make)
+        .public_to_guests(Method::POST, "/v1/auth/proof", prove::prove)
 }
 
 /// Keys are proven to a listener; whoever may use the Unix socket is known by it.

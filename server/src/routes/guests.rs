@@ -22,7 +22,7 @@ pub(super) fn add(routes: Routes<Arc<Access>>) -> Routes<Arc<Access>> {
     routes
         .route::<GuestManage, _, _>(Method::POST, "/v1/guests", None, invite::invite)
         .route::<GuestManage, _, _>(Method::GET, "/v1/guests", None, list::list)
-        .public(Method::POST, "/v1/guests/exchange", exchange::exchange)
+        .public_to_guests(Method::POST, "/v1/guests/exchange", exchange::exchange)
         .route::<OwnRecord, _, _>(Method::GET, "/v1/guests/self", None, show_self::show)
         .route::<OwnRecord, _, _>(Method::DELETE, "/v1/guests/self", None, end::leave)
         .route::<DeviceRevoke, _, _>(Method::DELETE, "/v1/guests/{id}", None, end::end)

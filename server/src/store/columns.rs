@@ -22,6 +22,12 @@ impl Columns<'_> {
             .map_err(|_| self.wrong(column))
     }
 
+    pub(super) fn parsed_if_any<T: FromStr>(&self, column: &str) -> Result<Option<T>, StoreError> {
+        let text: Option<String> = self.row.get(column)?;
+        let parsed = text.map(|text| text.parse()).transpose();
+        parsed.map_err(|_| self.wrong(column))
+    }
+
     pub(super) fn token_hash(&self, column: &str) -> Result<TokenHash, StoreError> {
         let bytes: Vec<u8> = self.row.get(column)?;
         bytes

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use pairing::{GuestEnd, GuestId, GuestKey, GuestRecord, Refusal, Sight, UnixMillis};
+use pairing::{GuestEnd, GuestId, GuestKey, GuestRecord, Login, Refusal, Sight, UnixMillis};
 use rusqlite::{Row, Transaction, named_params, params};
 
 use super::{
@@ -111,12 +111,13 @@ fn insert(transaction: &Transaction<'_>, guest: &GuestRecord) -> Result<(), Stor
     let joined = guest.joined.as_ref();
     let refused = guest.refused.as_ref();
     let inserted = transaction.execute(
-        "INSERT OR IGNORE INTO guests (id, secret_hash, created_at, expires_at, public_key, token_hash, joined_from,
+        "INSERT OR IGNORE INTO guests (id, login, secret_hash, created_at, expires_at, public_key, token_hash, joined_from,
             joined_at, refused_count, refused_at, refused_from, cause, ended_at)
-         VALUES (:id, :secret_hash, :created_at, :expires_at, :public_key, :token_hash, :joined_from, :joined_at,
+         VALUES (:id, :login, :secret_hash, :created_at, :expires_at, :public_key, :token_hash, :joined_from, :joined_at,
             :refused_count, :refused_at, :refused_from, :cause, :ended_at)",
         named_params! {
             ":id": guest.id.to_string(),
+            ":login": guest.login.as_ref().map(Login::as_str),
             ":secret_hash": guest.secret_hash.as_bytes().as_slice(),
             ":created_at": on_the_wall(guest.created).0,
             ":expires_at": on_the_wall(guest.expires_at).0,
@@ -196,6 +197,7 @@ fn guest(transaction: &Transaction<'_>, row: &Row<'_>) -> Result<GuestRecord, St
     Ok(GuestRecord {
         id,
         sights: sights(transaction, id)?,
+        login: columns.parsed_if_any("login")?,
         secret_hash: columns.token_hash("secret_hash")?,
         created: columns.time("created_at")?,
         expires_at: columns.time("expires_at")?,

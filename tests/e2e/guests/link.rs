@@ -87,6 +87,7 @@ async fn an_invitation_to_nothing_unknown_or_without_end_is_refused() {
         expires_in,
         count: None,
         with_scrollback: false,
+        login: None,
     };
     for (wish, expected) in [
         (wish(&[], 60), "400 invites_to_nothing"),
@@ -98,6 +99,11 @@ async fn an_invitation_to_nothing_unknown_or_without_end_is_refused() {
         assert_eq!(answer.verdict(), expected);
     }
     let login = json!({ "sessions": [session.id], "expires_in": 60, "login": "alice@example.com" });
-    assert_eq!(daemon.owner().post("/v1/guests", &login).await.status, 400);
+    let answer = daemon.owner().post("/v1/guests", &login).await;
+    assert_eq!(
+        answer.verdict(),
+        "409 no_tailnet",
+        "nobody could come by such a link"
+    );
     assert!(listed(&daemon).await.is_empty());
 }

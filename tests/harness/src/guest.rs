@@ -36,6 +36,7 @@ impl Invitation {
             expires_in: seconds,
             count: None,
             with_scrollback: false,
+            login: None,
         };
         Self::by(&daemon.owner(), &wish).await.remove(0)
     }

@@ -1,8 +1,7 @@
 mod rebind;
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
 use http::{Method, StatusCode, header};
 use http_body_util::Full;
 use pairing::{Audience, Device, PublicKey, Scope, TailnetIdentity, proof_text};
@@ -14,24 +13,14 @@ use serde_json::{Value, json};
 use tokio::{io::AsyncReadExt, net::TcpStream};
 
 use crate::{
-    limits::Limits,
-    peer::{RemotePeer, WhoIs, WhoIsAnswer},
+    peer::WhoIsAnswer,
     router::Routes,
-    testing::{Answer, Client, TestDevice, TestServer},
+    testing::{Answer, Client, Tailnet, TestDevice, TestServer},
 };
-
-/// Says of every peer that it comes from the node of the moment.
-struct Tailnet(Mutex<WhoIsAnswer>);
-
-impl WhoIs for Tailnet {
-    fn who_is<'a>(&'a self, _peer: &'a RemotePeer) -> BoxFuture<'a, WhoIsAnswer> {
-        Box::pin(std::future::ready(self.0.lock().unwrap().clone()))
-    }
-}
 
 impl Tailnet {
     fn everybody_is_at(&self, name: &str) {
-        *self.0.lock().unwrap() = WhoIsAnswer::Known(node(name));
+        self.everybody_is(WhoIsAnswer::Known(node(name)));
     }
 }
 
@@ -45,10 +34,7 @@ fn node(name: &str) -> TailnetIdentity {
 }
 
 async fn serve() -> (TestServer, Arc<Tailnet>) {
-    let tailnet = Arc::new(Tailnet(Mutex::new(WhoIsAnswer::NotATailnet)));
-    let who_is = Arc::clone(&tailnet) as Arc<dyn WhoIs>;
-    let server = TestServer::start_knowing(Limits::default(), Routes::new(), who_is).await;
-    (server, tailnet)
+    TestServer::start_in_a_tailnet(Routes::new()).await
 }
 
 fn key() -> EcdsaKeyPair {
@@ -143,7 +129,7 @@ async fn an_access_token_of_a_bound_device_is_good_from_its_node_only() {
         whoami(&server, &access).await.problem(),
         (403, "wrong_node".to_owned())
     );
-    *tailnet.0.lock().unwrap() = WhoIsAnswer::NotATailnet;
+    tailnet.everybody_is(WhoIsAnswer::NotATailnet);
     assert_eq!(
         whoami(&server, &access).await.problem(),
         (403, "unknown_node".to_owned())
@@ -249,7 +235,7 @@ async fn a_change_of_role_ends_access_tokens_and_the_next_proof_has_the_new_role
 #[tokio::test]
 async fn a_peer_of_whom_the_tailnet_does_not_say_who_it_is_is_closed_unheard() {
     let (server, tailnet) = serve().await;
-    *tailnet.0.lock().unwrap() = WhoIsAnswer::Refused;
+    tailnet.everybody_is(WhoIsAnswer::Refused);
     let mut stream = TcpStream::connect(server.tls).await.unwrap();
     // It reads nothing, so it cannot wait for anything of ours either.
     assert!(matches!(stream.read(&mut [0; 1]).await, Ok(0) | Err(_)));

@@ -151,8 +151,13 @@ fn join(
         action::GUEST_JOINED,
         body.id,
     );
+    let row = match &remote.tailnet {
+        Some(seen) => row.detail(format!("{} from {} ({})", seen.user, seen.node, seen.node_id)),
+        None => row,
+    };
     let mut guests = access.guests();
-    let joined = guests.join(proof, &from, &access.token_key, now, &mut random::rng())?;
+    let from = (from.as_str(), remote.tailnet.as_deref());
+    let joined = guests.join(proof, from, &access.token_key, now, &mut random::rng())?;
     let expires_at = joined.record.expires_at;
     // Queued under the lock: of two answers to the same key the later one is stored last, as it is here.
     let stored = access.store.guest_joined(joined.record, row);
@@ -171,8 +176,8 @@ async fn refuse(
     match refused {
         // Whoever does not know the secret could fill the trail.
         JoinError::Unknown => {}
-        JoinError::Used => {
-            tracing::warn!(guest = %body.id, from = %peer.address, "somebody else showed a guest's link, which was used already");
+        JoinError::Used | JoinError::WrongLogin | JoinError::LoginUnknown => {
+            tracing::warn!(guest = %body.id, from = %peer.address, code, "somebody else showed a guest's link");
             let row = access.refusal_row(body.id.into(), peer, action, code, now);
             let record = access.guests().get(body.id).cloned();
             if let (Some(record), Some(row)) = (record, row)

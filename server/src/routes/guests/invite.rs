@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use axum::Json;
 use http::StatusCode;
-use pairing::{Invitation, Invited, ResourceId, Sight, marker::GuestManage};
+use pairing::{Invitation, Invited, Login, MalformedLogin, ResourceId, Sight, marker::GuestManage};
 use protocol::guests::{InvitationMade, NewInvitation};
 
 use crate::{
@@ -33,9 +33,10 @@ pub(crate) async fn invite(
     if body.expires_in == 0 {
         return Err(Failure::malformed("a guest stays for at least a second"));
     }
-    let sights = sights(&access, &body)?;
+    let login = login(&access, &body)?;
     let wish = Invitation {
-        sights,
+        sights: sights(&access, &body)?,
+        login,
         lasts: Duration::from_secs(body.expires_in),
     };
     let (authority, all) = invite_all(&access, &wish, count)?;
@@ -94,8 +95,24 @@ fn detail(body: &NewInvitation, invited: &Invited) -> String {
     } else {
         ""
     };
+    let login = invited.record.login.as_ref();
+    let login = login.map_or_else(String::new, |login| format!(", for {login}"));
     let until = shown(invited.record.expires_at);
-    format!("{}, until {until}{scrollback}", body.sessions.join(" "))
+    format!("{}{login}, until {until}{scrollback}", body.sessions.join(" "))
+}
+
+/// Whom the link is for, where the daemon can know who comes.
+fn login(access: &Access, body: &NewInvitation) -> Result<Option<Login>, Failure> {
+    let Some(login) = &body.login else {
+        return Ok(None);
+    };
+    let login: Login = login
+        .parse()
+        .map_err(|malformed: MalformedLogin| Failure::malformed(malformed.to_string()))?;
+    match access.who_is.knows_logins() {
+        true => Ok(Some(login)),
+        false => Err(Failure::NoTailnet),
+    }
 }
 
 /// Each session once, from where it stands now on.

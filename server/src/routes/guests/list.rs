@@ -33,6 +33,7 @@ pub fn guest_record(guest: &pairing::GuestRecord, connections: u64, now: UnixMil
         state: state(guest.phase(now)),
         sessions: sessions(guest),
         with_scrollback: with_scrollback(guest),
+        login: guest.login.as_ref().map(ToString::to_string),
         invited_at: shown(guest.created),
         expires_at: shown(guest.ends_at()),
         joined_at: guest.joined.as_ref().map(|key| shown(key.at)),

@@ -1,4 +1,5 @@
 mod harness;
+mod login;
 
 use self::harness::{Link, key};
 use crate::{lockdown::LockdownFile, testing::TestServer};

@@ -26,6 +26,7 @@ fn invited(n: u8) -> GuestRecord {
     GuestRecord {
         id: GuestId::from_bytes([n; 8]),
         sights: [sight("ses_2", Some(100)), sight("ses_1", None)].into(),
+        login: (n == 2).then(|| "alice@example.com".parse().unwrap()),
         secret_hash: TokenHash::from_bytes([n; 32]),
         created: NOW,
         expires_at: NOW.plus(Duration::from_secs(3600)),
