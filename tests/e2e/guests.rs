@@ -213,6 +213,37 @@ async fn a_lock_down_ends_guests_and_their_links() {
 }
 
 #[tokio::test]
+async fn a_guest_is_revoked_by_the_beginning_of_its_id_with_and_without_a_daemon() {
+    let mut daemon = TestDaemon::start().await;
+    let session = shell(&daemon).await;
+    let device = daemon.device(Role::Viewer).await;
+    let (first, mut second) = (
+        Guest::of(&daemon, &[&session.id]).await,
+        Guest::of(&daemon, &[&session.id]).await,
+    );
+    let [one, two] = [&first, &second].map(|guest| guest.guest_id().to_string());
+    let revoked = daemon
+        .cli(&["revoke", "--yes", "--json", &one[..16], &device.id().to_string()])
+        .await;
+    assert_eq!(revoked.code, 0, "{revoked:?}");
+    let ended = revoked.json();
+    assert_eq!(ended[0]["device_id"], device.id().to_string(), "{revoked:?}");
+    assert_eq!(ended[1]["guest_id"], one, "{revoked:?}");
+    assert_eq!(first.get("/v1/whoami").await.verdict(), "401 revoked");
+    assert_eq!(device.get("/v1/whoami").await.verdict(), "401 revoked");
+    assert_eq!(second.get("/v1/whoami").await.verdict(), "200");
+    let unknown = daemon.cli(&["revoke", "--yes", "gst_none"]).await;
+    assert!(unknown.stderr.contains("there is no guest"), "{unknown:?}");
+    daemon.kill().await;
+    let revoked = daemon.cli(&["revoke", "--yes", &two]).await;
+    assert_eq!(revoked.code, 0, "{revoked:?}");
+    assert!(revoked.stdout.contains(&two), "{revoked:?}");
+    daemon.start_again().await;
+    second.follow(&daemon);
+    assert_eq!(second.get("/v1/whoami").await.verdict(), "401 revoked");
+}
+
+#[tokio::test]
 async fn the_command_invites_lists_and_ends() {
     let daemon = TestDaemon::start().await;
     let session = shell(&daemon).await;

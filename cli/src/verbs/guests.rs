@@ -128,7 +128,8 @@ fn from(guest: &GuestRecord) -> String {
     }
 }
 
-fn is_live(state: GuestState) -> bool {
+/// Whether there is something to end.
+pub(super) fn is_live(state: GuestState) -> bool {
     matches!(state, GuestState::Invited | GuestState::Joined)
 }
 

@@ -1,25 +1,27 @@
-//! `transom revoke`: end a device's trust, and everything it has open.
+//! `transom revoke`: end the trust in a device or guest, and everything it has open.
 
 use std::io::{BufRead, IsTerminal, Write};
 
 use daemon::offline::Offline;
-use pairing::DeviceId;
+use pairing::{DeviceId, GuestId};
 use protocol::{
     access::{DeviceRecord, DeviceSummary, Revoked},
+    guests::{GuestEnded, GuestRecord},
     sessions::{Session, SessionState, Stopped},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{offline, up::failure};
+use super::{guests::is_live, offline, up::failure};
 use crate::{client::Client, escape::escape, exit, failure::Failure, names, output, target::Target};
 
 /// Arguments of `revoke`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 When it returns, no connection of the device is left and no byte is sent to it any more. Where no daemon runs, \
-the store is changed all the same.")]
+the store is changed all the same. With the id of a guest, gst_ and its beginning, that is ended likewise; \
+`transom guests` shows who there is.")]
 pub(crate) struct Args {
-    /// Ids or labels of devices, or beginnings that only they have
+    /// Ids or labels of devices or ids of guests, or beginnings that only they have
     #[arg(value_name = "DEVICE", required_unless_present = "all")]
     devices: Vec<String>,
     /// Every device that is paired
@@ -37,6 +39,7 @@ pub(crate) struct Args {
 }
 
 /// A device that could be meant.
+#[derive(Clone)]
 struct Choice {
     id: DeviceId,
     label: String,
@@ -64,6 +67,14 @@ impl From<DeviceRecord> for Choice {
     }
 }
 
+impl From<&GuestRecord> for Meant {
+    fn from(guest: &GuestRecord) -> Self {
+        let who = guest.login.as_deref().map_or("a guest", |login| login);
+        let about = format!(" ({}, {} live)", escape(who), guest.connections);
+        Self::Guest { id: guest.id, about }
+    }
+}
+
 impl From<DeviceSummary> for Choice {
     fn from(device: DeviceSummary) -> Self {
         Self {
@@ -81,11 +92,7 @@ pub(crate) async fn run(args: &Args, target: &Target) -> Result<u8, Failure> {
         return Err(Failure::usage("nobody is here to confirm the revocation", hint));
     }
     let mut place = Place::find(args, target).await?;
-    let devices = place.devices().await?;
-    let meant: Vec<&Choice> = match args.all {
-        true => devices.iter().collect(),
-        false => names::devices(&devices, &args.devices)?,
-    };
+    let meant = meant(args, &place).await?;
     if !args.yes && !meant.is_empty() {
         // A person takes their time: a daemon may begin meanwhile, or end.
         drop(place);
@@ -98,24 +105,24 @@ pub(crate) async fn run(args: &Args, target: &Target) -> Result<u8, Failure> {
         }
         place = Place::find(args, target).await?;
     }
-    let mut all = Vec::new();
-    for device in meant {
-        let revoked = match place.revoke(device.id).await {
+    let mut all: Vec<Value> = Vec::new();
+    for one in &meant {
+        let ended = match place.end(one).await {
             // It ended since it was found.
             Err(failure) if failure.is_unreachable() => {
                 drop(place);
                 place = Place::find(args, target).await?;
-                place.revoke(device.id).await
+                place.end(one).await
             }
             done => done,
         }?;
         if !args.json {
-            output::sentence(&described(device, &revoked))?;
+            output::sentence(&ended.described(one))?;
         }
-        if args.stop_sessions {
-            place.stop(&revoked, args.json).await?;
+        if let (Ended::Device(revoked), true) = (&ended, args.stop_sessions) {
+            place.stop(revoked, args.json).await?;
         }
-        all.push(revoked);
+        all.push(ended.as_json());
     }
     if args.json {
         output::json(&all)?;
@@ -125,7 +132,42 @@ pub(crate) async fn run(args: &Args, target: &Target) -> Result<u8, Failure> {
     Ok(exit::OK)
 }
 
-/// Where the devices are.
+/// Who is to be ended.
+enum Meant {
+    Device(Choice),
+    Guest {
+        id: GuestId,
+        /// What else the person who decides should know.
+        about: String,
+    },
+}
+
+/// What that came to.
+enum Ended {
+    Device(Revoked),
+    Guest(GuestEnded),
+}
+
+/// Whom the words mean, each once: guests those that begin as their ids do, devices all others.
+async fn meant(args: &Args, place: &Place) -> Result<Vec<Meant>, Failure> {
+    let is_guest = |word: &String| word.starts_with(GuestId::PREFIX);
+    let (guests, devices): (Vec<_>, Vec<_>) = args.devices.iter().cloned().partition(is_guest);
+    let mut meant = Vec::new();
+    if args.all || !devices.is_empty() {
+        let known = place.devices().await?;
+        let chosen: Vec<&Choice> = match args.all {
+            true => known.iter().collect(),
+            false => names::devices(&known, &devices)?,
+        };
+        meant.extend(chosen.into_iter().cloned().map(Meant::Device));
+    }
+    if !guests.is_empty() {
+        meant.extend(place.guests(&guests).await?);
+    }
+    Ok(meant)
+}
+
+/// Where the devices and guests are.
 enum Place {
     Daemon(Client),
     Store(Box<Offline>),
@@ -160,6 +202,58 @@ impl Place {
             Self::Store(store) => store.devices(),
         };
         Ok(devices.into_iter().map(Choice::from).collect())
+    }
+
+    /// The guests that the words mean. Who they are is told the owner alone: elsewhere a whole id is taken at its word.
+    async fn guests(&self, words: &[String]) -> Result<Vec<Meant>, Failure> {
+        let mut known: Vec<GuestRecord> = match self {
+            Self::Daemon(client) if client.remote().is_some() => {
+                let hint = "say the whole id: only the owner is told who there is, on the machine itself";
+                let meant = words.iter().map(|word| {
+                    let refused =
+                        |_| Failure::usage(format!("`{word}` is not the whole id of a guest"), hint);
+                    let id = word.parse().map_err(refused)?;
+                    let about = String::new();
+                    Ok(Meant::Guest { id, about })
+                });
+                return meant.collect();
+            }
+            Self::Daemon(client) => client.get("/guests").await?,
+            Self::Store(store) => store.guests(),
+        };
+        known.retain(|guest| is_live(guest.state));
+        let mut meant: Vec<&GuestRecord> = Vec::new();
+        for word in words {
+            let guest = names::guest(&known, word)?;
+            if meant.iter().all(|other| other.id != guest.id) {
+                meant.push(guest);
+            }
+        }
+        Ok(meant.into_iter().map(Meant::from).collect())
+    }
+
+    async fn end(&mut self, meant: &Meant) -> Result<Ended, Failure> {
+        match meant {
+            Meant::Device(device) => self.revoke(device.id).await.map(Ended::Device),
+            Meant::Guest { id, .. } => self.end_guest(*id).await.map(Ended::Guest),
+        }
+    }
+
+    async fn end_guest(&mut self, id: GuestId) -> Result<GuestEnded, Failure> {
+        match self {
+            Self::Daemon(client) => client.delete(&format!("/guests/{id}")).await,
+            Self::Store(store) => {
+                let ended = store.end_guest(id).await.map_err(|error| failure(&error))?;
+                let gone = || {
+                    Failure::failed(
+                        "not_found",
+                        "there is no such guest, or not any more",
+                        "`transom guests` shows who there is",
+                    )
+                };
+                ended.ok_or_else(gone)
+            }
+        }
     }
 
     async fn revoke(&mut self, id: DeviceId) -> Result<Revoked, Failure> {
@@ -200,26 +294,24 @@ impl Place {
     }
 }
 
-fn confirmed(devices: &[&Choice]) -> Result<bool, Failure> {
+fn confirmed(meant: &[Meant]) -> Result<bool, Failure> {
     let mut stderr = anstream::stderr();
-    for device in devices {
-        writeln!(
-            stderr,
-            "{} ({}){}",
-            escape(&device.label),
-            device.id,
-            device.about
-        )?;
-    }
-    write!(
-        stderr,
-        "Revoke {}? [y/N] ",
-        if devices.len() == 1 {
-            "this device"
-        } else {
-            "these devices"
+    for one in meant {
+        match one {
+            Meant::Device(Choice { id, label, about }) => {
+                writeln!(stderr, "{} ({id}){about}", escape(label))?;
+            }
+            Meant::Guest { id, about } => writeln!(stderr, "{id}{about}")?,
         }
-    )?;
+    }
+    let what = match meant {
+        [Meant::Device(_)] => "this device",
+        [Meant::Guest { .. }] => "this guest",
+        many if many.iter().all(|one| matches!(one, Meant::Guest { .. })) => "these guests",
+        many if many.iter().all(|one| matches!(one, Meant::Device(_))) => "these devices",
+        _ => "these devices and guests",
+    };
+    write!(stderr, "Revoke {what}? [y/N] ")?;
     stderr.flush()?;
     let mut answer = String::new();
     std::io::stdin().lock().read_line(&mut answer)?;
@@ -231,19 +323,38 @@ pub(super) fn is_yes(answer: &str) -> bool {
     matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
 }
 
-fn described(device: &Choice, revoked: &Revoked) -> String {
-    let milliseconds = revoked.elapsed_us.div_ceil(1_000);
-    let mut said = format!(
-        "revoked \"{}\" ({}): closed {} in {milliseconds} ms",
-        escape(&device.label),
-        device.id,
-        output::connections(revoked.closed)
-    );
-    if !revoked.sessions.is_empty() {
-        let sessions: Vec<_> = revoked.sessions.iter().map(|session| escape(session)).collect();
-        said.push_str(&format!("; it had made or typed into {}", sessions.join(", ")));
+impl Ended {
+    fn as_json(&self) -> Value {
+        match self {
+            Self::Device(revoked) => json!(revoked),
+            Self::Guest(ended) => json!(ended),
+        }
     }
-    said
+
+    fn described(&self, meant: &Meant) -> String {
+        let (who, closed, elapsed_us) = match (self, meant) {
+            (Self::Device(revoked), Meant::Device(device)) => {
+                let who = format!("\"{}\" ({})", escape(&device.label), device.id);
+                (who, revoked.closed, revoked.elapsed_us)
+            }
+            (Self::Device(revoked), Meant::Guest { .. }) => {
+                (revoked.device_id.to_string(), revoked.closed, revoked.elapsed_us)
+            }
+            (Self::Guest(ended), _) => (ended.guest_id.to_string(), ended.closed, ended.elapsed_us),
+        };
+        let milliseconds = elapsed_us.div_ceil(1_000);
+        let mut said = format!(
+            "revoked {who}: closed {} in {milliseconds} ms",
+            output::connections(closed)
+        );
+        if let Self::Device(Revoked { sessions, .. }) = self
+            && !sessions.is_empty()
+        {
+            let sessions: Vec<_> = sessions.iter().map(|session| escape(session)).collect();
+            said.push_str(&format!("; it had made or typed into {}", sessions.join(", ")));
+        }
+        said
+    }
 }
 
 #[cfg(test)]
