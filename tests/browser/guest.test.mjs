@@ -77,6 +77,31 @@ scenario("a guest that is ended sees that, and one that leaves too", async (s) =
   await leaves.message("guest_ended").waitFor();
 });
 
+scenario("a guest's page works on, and an unused link opens, after the daemon was killed and came back", async (s) => {
+  await s.daemon.session("shared", shellAfter("first\\r\\n"));
+  const [link = "", unused = ""] = await invite(s, "shared", "--for", "1h", "--count", "2");
+  const device = await s.open(PHONE);
+  device.tolerate(/net::ERR_|WebSocket connection|status of 40[14]/);
+  await device.goto(link);
+  await Terminal.ready(device.page);
+  await type(s, "shared", "echo seen-$((1+1))");
+  await (await Terminal.ready(device.page)).shows("seen-2");
+
+  s.tunnel.cut();
+  await s.daemon.kill();
+  await device.connection("reconnecting").waitFor();
+  await s.restart();
+  await device.connection("live").waitFor();
+  await type(s, "shared", "echo seen-$((2+2))");
+  const terminal = await Terminal.ready(device.page);
+  await terminal.shows("seen-4");
+  assert.ok(!(await terminal.text()).join("\n").includes("first"));
+
+  const late = await s.open(DESKTOP);
+  await late.goto(unused);
+  await (await Terminal.ready(late.page)).shows("seen-4");
+});
+
 scenario("a guest is shown each of its sessions, and the end of its time", async (s) => {
   await s.daemon.session("one", shellAfter("first\\r\\n"));
   await s.daemon.session("two", shellAfter("first\\r\\n"));
@@ -85,7 +110,9 @@ scenario("a guest is shown each of its sessions, and the end of its time", async
   await device.goto(link);
   await (await Terminal.ready(device.page)).shows("first");
   await device.page.getByRole("heading", { name: "one" }).waitFor();
-  await device.page.getByLabel("Sessions").selectOption({ index: 1 });
+  const names = await device.page.getByLabel("Sessions").locator("option").allTextContents();
+  assert.deepEqual(names, ["one", "two"], "also of what it has not looked at yet");
+  await device.page.getByLabel("Sessions").selectOption("two");
   await device.page.getByRole("heading", { name: "two" }).waitFor();
 
   const [short = ""] = await invite(s, "one", "--for", "6s");

@@ -100,7 +100,7 @@ export const strings = {
     expiredTitle: "The time is over",
     expiredText: "This invitation was for a limited time. Ask for another one if you need it.",
     unknownTitle: "This invitation does not work",
-    unknownText: "It was ended, or the daemon it was made by has started again. Ask for another link.",
+    unknownText: "Somebody guessed at it, or another daemon made it. Ask for another link.",
     leftTitle: "You have left",
     leftText: "This browser looks at nothing any more.",
     noneTitle: "No invitation on this page",

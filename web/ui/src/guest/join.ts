@@ -1,4 +1,4 @@
-import { call, challenge, health, Refused, Unreachable, whoAmI } from "../api/client";
+import { call, challenge, health, Refused, sessions, Unreachable, whoAmI } from "../api/client";
 import { toBase64Url } from "../api/encoding";
 import { NoAccess, type Authority, type Verdict } from "../keys/access";
 import { makeKey, publicPoint, signLines } from "../keys/key";
@@ -25,10 +25,17 @@ export type GuestState =
   | { kind: "unreachable" }
   | { kind: "refused"; problem: Problem };
 
+/** A session that a guest may look at, by the name that its owner gave it. */
+export interface GuestSession {
+  id: string;
+  name: string;
+}
+
 /** What a guest may look at. */
 export interface GuestView {
   credential: Credential;
-  sessions: string[];
+  /** Those that are there, if any is. */
+  sessions: GuestSession[];
   /** When it is over, by `performance.now()`. */
   until: number;
 }
@@ -105,8 +112,13 @@ async function exchange({ id, secret }: GuestLink, key: CryptoKeyPair): Promise<
 }
 
 async function view(credential: Credential): Promise<GuestView> {
-  const own = await call<GuestSelf>("GET", "/v1/guests/self", { bearer: bearerOf(credential) });
-  return { credential, sessions: own.sessions, until: performance.now() + own.expires_in * 1000 };
+  const bearer = bearerOf(credential);
+  const own = await call<GuestSelf>("GET", "/v1/guests/self", { bearer });
+  const until = performance.now() + own.expires_in * 1000;
+  const names = new Map((await sessions(bearer)).map(({ id, name }) => [id, name]));
+  const named = own.sessions.map((id) => ({ id, name: names.get(id) ?? "" }));
+  const there = named.filter(({ name }) => name !== "");
+  return { credential, sessions: there.length > 0 ? there : named, until };
 }
 
 function stateOf(error: unknown): GuestState {

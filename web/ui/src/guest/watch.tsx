@@ -24,7 +24,7 @@ interface WatchProps {
 
 /** What a guest looks at: one of its sessions at a time. */
 export function Watch({ guest, over }: WatchProps) {
-  const shown = useSignal(guest.sessions[0] ?? "");
+  const shown = useSignal(guest.sessions[0]?.id ?? "");
   const authority = useMemo(() => asGuest(guest.credential), [guest]);
   useEffect(startTicking, []);
   // The daemon closes at its second; this is for a page whose network is away.
@@ -110,9 +110,9 @@ function Bar({ id, name, guest, connection, controls, over, choose }: BarProps) 
       </div>
       {guest.sessions.length > 1 && (
         <select class="choice" aria-label={strings.guest.sessions} value={id} onChange={(event) => choose(event.currentTarget.value)}>
-          {guest.sessions.map((session, index) => (
-            <option key={session} value={session}>
-              {session === id && name !== "" ? name : `${index + 1}`}
+          {guest.sessions.map((session) => (
+            <option key={session.id} value={session.id}>
+              {session.id === id && name !== "" ? name : session.name}
             </option>
           ))}
         </select>
