@@ -10,6 +10,7 @@ pub mod executable;
 mod keeper;
 pub mod lock;
 mod log;
+mod metrics;
 pub mod offline;
 mod origin;
 pub mod paths;

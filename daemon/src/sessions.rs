@@ -36,7 +36,11 @@ use std::{
 };
 
 use pairing::{DeviceId, Permit, Principal, ResourceId, View};
-use protocol::{access::KeeperStatus, events::Event, sessions::Session};
+use protocol::{
+    access::KeeperStatus,
+    events::Event,
+    sessions::{Session, SessionState},
+};
 use server::{
     Access,
     audit::AuditRow,
@@ -194,6 +198,13 @@ impl Sessions {
             table.records.iter().filter(|record| record.is_running()).count(),
             table.records.len(),
         )
+    }
+
+    /// Where each stands; none of those that were deleted.
+    pub(crate) fn states(&self) -> Vec<Option<SessionState>> {
+        let records = self.table().records.clone();
+        let state = |record: &Arc<Record>| (!record.is_deleted()).then(|| record.show().state);
+        records.iter().map(state).collect()
     }
 
     /// The names of those whose program runs.

@@ -9,7 +9,7 @@ use pairing::PairingLimits;
 use protocol::access::Ready;
 use rustix::process::{DumpableBehavior, Resource, Rlimit};
 use server::{
-    Access, Deps, Listener, LockdownFile, NoTailnet, OpenDoors, Server, ServerConfig, Shutdown, Stop, clock,
+    Access, Deps, Listener, LockdownFile, OpenDoors, Server, ServerConfig, Shutdown, Stop, clock,
     limits::Limits,
     random,
     store::{OlderStore, Store},
@@ -24,7 +24,7 @@ use crate::{
     events::{Events, tell_of_newcomers},
     keeper::KeeperLink,
     lock::Lock,
-    log,
+    log, metrics,
     origin::Origins,
     paths::Paths,
     restart::Restart,
@@ -132,16 +132,13 @@ async fn run(
     );
     sessions.take_over(held).await;
     let mourning = tokio::spawn(mourn(keeper.clone(), sessions.clone()));
-    let (touched, standing) = (sessions.clone(), sessions.clone());
+    let (touched, standing, counted) = (sessions.clone(), sessions.clone(), sessions.clone());
     let deps = Deps {
-        opened,
-        pin,
         local_origin: Arc::new(Origins::new(keeper, sessions.clone())),
         touched: Arc::new(move |device| touched.touched_by(device)),
         stands_at: Arc::new(move |resource| standing.stands_at(resource)),
-        who_is: Arc::new(NoTailnet),
-        doors: doors.clone(),
-        lockdown,
+        figures: Arc::new(move |to| metrics::write(&counted, to)),
+        ..Deps::new(opened, pin, doors.clone(), lockdown)
     };
     let access = Access::new(server_config(config, open.link_authority), deps);
     sessions.serve(&access);

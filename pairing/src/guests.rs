@@ -306,6 +306,13 @@ impl Guests {
         waiting.map(|guest| guest.record.expires_at).min()
     }
 
+    /// How many stand so.
+    #[must_use]
+    pub fn count(&self, phase: GuestPhase, now: UnixMillis) -> usize {
+        let all = self.all.values();
+        all.filter(|guest| guest.record.phase(now) == phase).count()
+    }
+
     /// The record of a guest.
     #[must_use]
     pub fn get(&self, id: GuestId) -> Option<&GuestRecord> {

@@ -24,6 +24,7 @@ use crate::{
     gate::OwnNames,
     limits::Limits,
     lockdown::{Doors, Lockdown, LockdownFile},
+    metrics::{Exposition, Tally},
     peer::{EveryoneOutside, LocalOrigin, NoTailnet, Peer, WhoIs},
     random,
     refusals::Refusals,
@@ -71,6 +72,9 @@ impl ServerConfig {
 /// Says where a resource stands now; nothing of one that is not there.
 pub type StandsAt = dyn Fn(&ResourceId) -> Option<u64> + Send + Sync;
 
+/// Adds what the product knows to the figures of a scrape.
+pub type Figures = dyn Fn(&mut Exposition) + Send + Sync;
+
 /// A device that was just paired or added, for the notice to the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Newcomer {
@@ -94,6 +98,8 @@ pub struct Deps {
     pub touched: Arc<dyn Fn(DeviceId) -> Vec<String> + Send + Sync>,
     /// Where a resource stands now, for guests who may look at it from here on; none where there is no such resource.
     pub stands_at: Arc<StandsAt>,
+    /// Adds the product's figures to those of the access layer.
+    pub figures: Arc<Figures>,
     /// Says what a tailnet knows about a peer.
     pub who_is: Arc<dyn WhoIs>,
     /// Opens the remote listeners again when a lock-down is lifted.
@@ -111,6 +117,7 @@ impl Deps {
             local_origin: Arc::new(EveryoneOutside),
             touched: Arc::new(|_| Vec::new()),
             stands_at: Arc::new(|_| None),
+            figures: Arc::new(|_| ()),
             who_is: Arc::new(NoTailnet),
             doors,
             lockdown,
@@ -142,11 +149,16 @@ pub struct Access {
     pub(crate) local_origin: Arc<dyn LocalOrigin>,
     pub(crate) touched: Arc<dyn Fn(DeviceId) -> Vec<String> + Send + Sync>,
     pub(crate) stands_at: Arc<StandsAt>,
+    pub(crate) figures: Arc<Figures>,
     pub(crate) who_is: Arc<dyn WhoIs>,
     /// Which refusals of devices were written down lately.
     pub(crate) refusals: Refusals,
     /// How often which peers showed what is wrong.
     pub(crate) failures: Failures,
+    /// How often which problem was answered.
+    pub(crate) refused: Tally,
+    /// Those of them in which a credential was not right.
+    pub(crate) failed: Tally,
     pub(crate) lockdown: Lockdown,
     link_authority: Mutex<Option<String>>,
     damper: Mutex<Damper>,
@@ -202,6 +214,8 @@ impl Access {
             generations: AtomicU64::new(0),
             refusals: Refusals::default(),
             failures: Failures::default(),
+            refused: Tally::default(),
+            failed: Tally::default(),
             commits: tokio::sync::Mutex::default(),
             pairing_changed: Notify::new(),
             devices_changed: Notify::new(),
@@ -211,6 +225,7 @@ impl Access {
             local_origin: deps.local_origin,
             touched: deps.touched,
             stands_at: deps.stands_at,
+            figures: deps.figures,
             who_is: deps.who_is,
             instance,
             token_key,
@@ -246,6 +261,14 @@ impl Access {
         // Nobody may follow.
         let _ = self.newcomers.send(newcomer);
         self.devices_changed.notify_one();
+    }
+
+    /// Counts a problem that is answered, or told by a close frame, for the metrics.
+    pub(crate) fn count_refusal(&self, peer: &Peer, code: &'static str, status: u16) {
+        self.refused.count(code);
+        if status == 401 && Failures::is_one(peer, code) {
+            self.failed.count(code);
+        }
     }
 
     /// The devices that are paired from now on, as they come.

@@ -56,6 +56,14 @@ impl AuditRow {
         }
     }
 
+    /// What was done, where it was, and is one of the program's own words.
+    pub(crate) fn done(&self) -> Option<&'static str> {
+        match self.action {
+            Cow::Borrowed(action) if self.outcome == Self::OK => Some(action),
+            _ => None,
+        }
+    }
+
     /// The same row with another outcome.
     pub fn outcome(mut self, outcome: impl Into<Cow<'static, str>>) -> Self {
         self.outcome = outcome.into();

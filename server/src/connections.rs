@@ -8,8 +8,10 @@ mod lock;
 mod table;
 
 use std::{
+    collections::BTreeMap,
     convert::Infallible,
     fmt,
+    net::SocketAddr,
     pin::pin,
     sync::{Arc, PoisonError},
 };
@@ -83,6 +85,11 @@ impl Connections {
     /// How many connections of a device live.
     pub fn count_of(&self, device: DeviceId) -> usize {
         self.table().count_of(&Owner::Device(device))
+    }
+
+    /// How many live, by the address that they came to, none for the Unix socket, and by who is at the other end.
+    pub(crate) fn census(&self) -> BTreeMap<(Option<SocketAddr>, &'static str), u64> {
+        self.table().census()
     }
 
     /// How many connections of a guest live.

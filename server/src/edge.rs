@@ -56,6 +56,10 @@ impl Edge {
             Err(failure) => (None, failure.into_response()),
         };
         let (mut response, is_last) = without_answers_to_the_revoked(&connection, response);
+        if let Some(refused) = response.extensions().get::<AnswerOf>() {
+            let status = response.status().as_u16();
+            self.access.count_refusal(connection.peer(), refused.code, status);
+        }
         self.add_challenge(&connection, &mut response);
         if is_head {
             // HTTP/1 leaves it out by itself, HTTP/2 does not.

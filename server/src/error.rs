@@ -1,6 +1,7 @@
 //! Failures of the access layer, and the only table from them to what the wire says (RFC 9457).
 
 mod denied;
+mod uninvited;
 
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use pairing::{
 use protocol::Problem;
 use rand::Rng;
 
+pub use self::uninvited::Uninvited;
 use crate::{connections::Refused, random};
 
 /// Why a request was not served. What `Display` says is the `detail` of the answer: a sentence without secrets.
@@ -61,18 +63,9 @@ pub enum Failure {
     /// The device is bound to a node, and the listener knows none.
     #[error("this device is bound to a node of the tailnet, and this way in does not know nodes")]
     UnknownNode,
-    /// The guest was invited by login, and this is somebody else.
-    #[error("this guest was invited by login, and the tailnet says that you are somebody else")]
-    WrongLogin,
-    /// The guest was invited by login, and the listener knows none.
-    #[error("this guest was invited by login, and this way in does not know who comes")]
-    UnknownLogin,
-    /// The peer is let in as a guest only.
-    #[error("you are let in by an invitation, which makes you a guest and nothing else")]
-    GuestsOnly,
-    /// Nobody could come by login.
-    #[error("this daemon knows no tailnet, so nobody could open a link that is made for a login")]
-    NoTailnet,
+    /// An invitation for a login is of no use here.
+    #[error("{0}")]
+    Uninvited(Uninvited),
     /// The principal ended, or its role changed, while the request was on its way.
     #[error("this authentication has ended")]
     Ended,
@@ -246,10 +239,7 @@ impl Failure {
             Self::AccessEnded => (401, "access_ended"),
             Self::WrongNode => (403, "wrong_node"),
             Self::UnknownNode => (403, "unknown_node"),
-            Self::WrongLogin => (403, "wrong_login"),
-            Self::UnknownLogin => (403, "unknown_login"),
-            Self::GuestsOnly => (403, "guests_only"),
-            Self::NoTailnet => (409, "no_tailnet"),
+            Self::Uninvited(why) => why.row(),
             Self::WrongHost => (403, "wrong_host"),
             Self::WrongOrigin => (403, "wrong_origin"),
             Self::OtherUser => (403, "other_user"),
@@ -293,10 +283,7 @@ impl Failure {
             }
             Self::WrongNode => "use it on the node that it was paired on, or pair it again",
             Self::UnknownNode => "reach the daemon over its tailnet address, or pair again with --any-path",
-            Self::WrongLogin => "come as who was invited, or ask the owner for a link of your own",
-            Self::UnknownLogin => "reach the daemon over its tailnet address",
-            Self::GuestsOnly => "ask the owner to list you in tailnet.allow, and to pair your device",
-            Self::NoTailnet => "invite without --login, and give the link only to whom it is for",
+            Self::Uninvited(why) => why.hint(),
             Self::MalformedToken(MalformedToken::Kind) => {
                 "send the kind of token that this takes: `tsm_dev_` where a key is proven, `tsm_req_` where one is paired"
             }
@@ -381,6 +368,7 @@ impl IntoResponse for Failure {
     fn into_response(self) -> Response {
         let mut response = answer(&self.problem());
         response.extensions_mut().insert(AnswerOf {
+            code: self.code(),
             closes: self.closes_connection(),
         });
         response
@@ -391,9 +379,10 @@ impl IntoResponse for Failure {
 #[derive(Clone, Debug)]
 pub(crate) struct Refusal(pub(crate) Problem);
 
-/// Rides on a failure's answer: whether the connection ends with it.
+/// Rides on a failure's answer: which it is, and whether the connection ends with it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AnswerOf {
+    pub(crate) code: &'static str,
     pub(crate) closes: bool,
 }
 
@@ -432,8 +421,8 @@ impl From<AuthError> for Failure {
             AuthError::AccessEnded => Self::AccessEnded,
             AuthError::WrongNode => Self::WrongNode,
             AuthError::NodeUnknown => Self::UnknownNode,
-            AuthError::WrongLogin => Self::WrongLogin,
-            AuthError::LoginUnknown => Self::UnknownLogin,
+            AuthError::WrongLogin => Self::Uninvited(Uninvited::WrongLogin),
+            AuthError::LoginUnknown => Self::Uninvited(Uninvited::UnknownLogin),
         }
     }
 }
@@ -450,7 +439,7 @@ impl From<Refused> for Failure {
             Refused::OtherPrincipal => Self::OtherPrincipal,
             Refused::TooMany => Self::TooManyConnections,
             Refused::Ended => Self::Ended,
-            Refused::GuestsOnly => Self::GuestsOnly,
+            Refused::GuestsOnly => Self::Uninvited(Uninvited::GuestsOnly),
         }
     }
 }

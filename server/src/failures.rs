@@ -23,10 +23,15 @@ struct Minute {
 }
 
 impl Failures {
+    /// Whether a refusal with this code is one of a credential that was not right.
+    pub(crate) fn is_one(peer: &Peer, code: &str) -> bool {
+        !peer.is_local() && !NO_FAILURES.contains(&code)
+    }
+
     /// Counts a refusal by its code, if it is one of a credential that was not right; then the time until failures are
     /// answered again, if these are too many.
     pub(crate) fn too_many(&self, peer: &Peer, code: &str, now: Instant) -> Option<Duration> {
-        if peer.is_local() || NO_FAILURES.contains(&code) {
+        if !Self::is_one(peer, code) {
             return None;
         }
         let mut of_peer = self.of_peer.lock().unwrap_or_else(PoisonError::into_inner);

@@ -76,6 +76,7 @@ mod headers;
 pub mod limits;
 pub mod listen;
 pub mod lockdown;
+pub mod metrics;
 pub mod peer;
 pub mod random;
 mod refusals;
@@ -92,7 +93,7 @@ pub mod websocket;
 #[cfg(test)]
 mod testing;
 
-pub use access::{Access, Deps, Newcomer, ServerConfig, StandsAt};
+pub use access::{Access, Deps, Figures, Newcomer, ServerConfig, StandsAt};
 pub use connections::{Connection, Connections};
 pub use error::Failure;
 pub use listen::Listener;

@@ -23,7 +23,7 @@ use crate::{
     access::Access,
     authenticate::{self, Caller},
     connections::Connection,
-    error::Failure,
+    error::{Failure, Uninvited},
     limits::PUBLIC_BODY,
     peer::Peer,
 };
@@ -271,7 +271,7 @@ struct Demand {
 /// Refuses whom the tailnet's gate lets in by an invitation alone.
 async fn not_in_guest_lane(On(connection): On, request: Request, next: Next) -> Result<Response, Failure> {
     match connection.is_in_guest_lane() {
-        true => Err(Failure::GuestsOnly),
+        true => Err(Failure::Uninvited(Uninvited::GuestsOnly)),
         false => Ok(next.run(request).await),
     }
 }

@@ -6,6 +6,7 @@ mod devices;
 mod guests;
 mod health;
 mod lockdown;
+mod metrics;
 mod pairing;
 mod whoami;
 
@@ -13,7 +14,10 @@ use std::{fmt::Display, sync::Arc, time::Duration};
 
 use ::pairing::{
     Fault, Label,
-    marker::{Any, AuditView, DeviceList, DeviceManage, DeviceRevoke, LiftLockdown, Lockdown, OwnRecord},
+    marker::{
+        Any, AuditView, DeviceList, DeviceManage, DeviceRevoke, LiftLockdown, Lockdown, MetricsView,
+        OwnRecord,
+    },
 };
 use http::Method;
 use protocol::WireSecret;
@@ -55,6 +59,7 @@ pub fn routes() -> Routes<Arc<Access>> {
             None,
             devices::disconnect::disconnect,
         )
+        .route::<MetricsView, _, _>(Method::GET, "/metrics", None, metrics::show)
         .route::<AuditView, _, _>(Method::GET, "/v1/audit", None, audit::list)
         .route::<AuditView, _, _>(Method::GET, "/v1/audit/verify", None, audit::verify)
         .route::<Lockdown, _, _>(Method::POST, "/v1/lockdown", None, lockdown::lock)

@@ -29,7 +29,10 @@ use self::{
     writer::{Lane, Writer},
 };
 pub use self::{error::StoreError, reader::AuditReader};
-use crate::audit::{AuditRow, action};
+use crate::{
+    audit::{AuditRow, action},
+    metrics::Tally,
+};
 
 /// The open store. Clones share one writer; the file is closed when the last of them is gone.
 #[derive(Clone)]
@@ -46,6 +49,8 @@ struct Trail {
     epoch: EpochKeeper,
     /// The number of the last row.
     last: watch::Sender<u64>,
+    /// How often what was done, of all that the access layer has a name for.
+    tally: Tally,
 }
 
 /// Whether a store may be used that is older than what was written last.
@@ -132,6 +137,7 @@ impl Store {
             key,
             epoch: EpochKeeper::start(keys)?,
             last: watch::Sender::new(reached.last.sequence),
+            tally: Tally::default(),
         };
         trail.epoch.note(reached, false);
         let store = Self {
@@ -223,6 +229,11 @@ impl Store {
         self.reader.clone()
     }
 
+    /// How often what was done since the store was opened.
+    pub(crate) fn tally(&self) -> &Tally {
+        &self.trail.tally
+    }
+
     /// The number of the last audit row, and its changes.
     pub fn audit_growth(&self) -> watch::Receiver<u64> {
         self.trail.last.subscribe()
@@ -253,6 +264,7 @@ impl Store {
     {
         let (trail, told) = (Arc::clone(&self.trail), Arc::clone(&self.trail));
         let is_urgent = rows.iter().any(|row| action::is_urgent(&row.action));
+        let done: Vec<&'static str> = rows.iter().filter_map(AuditRow::done).collect();
         let work = move |transaction: &Transaction<'_>| {
             work(transaction)?;
             for row in &rows {
@@ -261,6 +273,7 @@ impl Store {
             Epoch::of(transaction)
         };
         let stored = self.writer.run_then(lane, work, move |reached: &Epoch| {
+            done.into_iter().for_each(|action| told.tally.count(action));
             told.epoch.note(*reached, is_urgent);
             told.last.send_replace(reached.last.sequence);
         });

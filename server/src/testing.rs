@@ -127,6 +127,7 @@ impl TestServer {
             local_origin: Arc::new(EveryoneOutside),
             touched,
             stands_at: Arc::new(|resource| (resource.as_str() != "ses_0000000000000000").then_some(100)),
+            figures: Arc::new(|_| ()),
             who_is,
             doors: Arc::new(OneDoor::new(tls, &config)),
             lockdown: LockdownFile::new(directory.path()),

@@ -241,6 +241,10 @@ impl<D, H> Wish<D, H> {
 
     /// The failure, or that there were too many of its kind.
     fn counted(&self, failure: Failure) -> Failure {
+        let status = failure.problem().status;
+        self.route
+            .access
+            .count_refusal(self.connection.peer(), failure.code(), status);
         let failures = &self.route.access.failures;
         let too_many = failures.too_many(self.connection.peer(), failure.code(), Instant::now());
         too_many.map_or(failure, |retry_after| Failure::TooManyFailures { retry_after })

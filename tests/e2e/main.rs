@@ -14,6 +14,7 @@ mod guests;
 mod life;
 mod limits;
 mod lockdown;
+mod metrics;
 mod pairing_lane;
 mod restart;
 mod secrets;

@@ -2,13 +2,14 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
+    net::SocketAddr,
     sync::Arc,
 };
 
 use pairing::{DeviceId, GuestId, Principal, ResourceId};
 
 use super::{Connection, ConnectionId, Refused};
-use crate::limits::Limits;
+use crate::{limits::Limits, peer::Peer};
 
 #[derive(Default)]
 pub(super) struct Table {
@@ -35,6 +36,17 @@ pub(super) enum Owner {
     Guest(GuestId),
 }
 
+impl Owner {
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Local => "owner",
+            Self::Session(_) => "session",
+            Self::Device(_) => "device",
+            Self::Guest(_) => "guest",
+        }
+    }
+}
+
 impl Table {
     pub(super) fn next_id(&mut self) -> ConnectionId {
         self.last += 1;
@@ -47,6 +59,19 @@ impl Table {
 
     pub(super) fn count_of(&self, owner: &Owner) -> usize {
         self.owned.get(owner).map_or(0, BTreeSet::len)
+    }
+
+    pub(super) fn census(&self) -> BTreeMap<(Option<SocketAddr>, &'static str), u64> {
+        let mut counts = BTreeMap::new();
+        for row in self.rows.values() {
+            let listener = match row.connection.peer() {
+                Peer::Local(_) => None,
+                Peer::Remote(remote) => Some(remote.listener),
+            };
+            let principal = row.owner.as_ref().map_or("nobody", Owner::kind);
+            *counts.entry((listener, principal)).or_default() += 1;
+        }
+        counts
     }
 
     pub(super) fn all(&self) -> Vec<Arc<Connection>> {

@@ -12,6 +12,7 @@ The token alone opens what the device may do, to whoever has it: keep it out of 
 give it no more time than it needs. It is printed this once.
 
   TOKEN=$(transom devices add ci --expires 12h)
+  transom devices add prometheus --metrics
   transom revoke ci")]
 pub(crate) struct Args {
     /// A label for the device
@@ -19,6 +20,9 @@ pub(crate) struct Args {
     /// Let whoever has the token type into sessions, which is to be you
     #[arg(long)]
     dangerous_operator: bool,
+    /// Let it read /metrics, and nothing else
+    #[arg(long, conflicts_with = "dangerous_operator")]
+    metrics: bool,
     /// How long it stays trusted, such as 12h; 90d is the longest, and what it is without this
     #[arg(long, value_name = "SPAN", value_parser = duration::parse)]
     expires: Option<u64>,
@@ -28,9 +32,10 @@ pub(crate) struct Args {
 pub(super) async fn run(args: &Args, json: bool) -> Result<u8, Failure> {
     let wish = NewDevice {
         label: args.label.clone(),
-        role: Some(match args.dangerous_operator {
-            true => Role::Operator,
-            false => Role::Viewer,
+        role: Some(match (args.metrics, args.dangerous_operator) {
+            (true, _) => Role::Metrics,
+            (false, true) => Role::Operator,
+            (false, false) => Role::Viewer,
         }),
         expires_in: args.expires,
     };

@@ -12,7 +12,7 @@ use crate::{
     audit::{AuditRow, action},
     authenticate::name_of,
     clock::{self, shown},
-    error::Failure,
+    error::{Failure, Uninvited},
     extract,
     peer::Peer,
     random,
@@ -111,7 +111,7 @@ fn login(access: &Access, body: &NewInvitation) -> Result<Option<Login>, Failure
         .map_err(|malformed: MalformedLogin| Failure::malformed(malformed.to_string()))?;
     match access.who_is.knows_logins() {
         true => Ok(Some(login)),
-        false => Err(Failure::NoTailnet),
+        false => Err(Failure::Uninvited(Uninvited::NoTailnet)),
     }
 }
 

@@ -62,6 +62,7 @@ fn start(home: &FilePath, pairing: PairingLimits) -> Arc<Access> {
         local_origin: Arc::new(EveryoneOutside),
         touched: Arc::new(|_| Vec::new()),
         stands_at: Arc::new(|_| Some(100)),
+        figures: Arc::new(|_| ()),
         who_is: Arc::new(NoTailnet),
         doors: Arc::new(crate::testing::NoDoors),
         lockdown: crate::lockdown::LockdownFile::new(home),

@@ -1,0 +1,21 @@
+//! `GET /metrics`: figures for who collects them, in the Prometheus text format.
+
+use std::sync::Arc;
+
+use axum::response::{IntoResponse, Response};
+use http::header;
+use pairing::marker::MetricsView;
+
+use crate::{
+    access::Access,
+    metrics::{self, Exposition},
+    router::{App, Permitted},
+};
+
+pub(crate) async fn show(App(access): App<Arc<Access>>, _permit: Permitted<MetricsView>) -> Response {
+    let mut exposition = Exposition::default();
+    metrics::write(&access, &mut exposition);
+    (access.figures)(&mut exposition);
+    let kind = [(header::CONTENT_TYPE, Exposition::CONTENT_TYPE)];
+    (kind, exposition.into_text()).into_response()
+}
