@@ -32,9 +32,9 @@ pub(crate) async fn run(access: Arc<Access>, stop: Stop) {
             () = changed => (),
             () = wait => {
                 note_connected(&access);
-                end_expired(&access).await;
-                guests::expire(&access).await;
-                note_lapsed(&access).await;
+                end_expired(&access);
+                guests::expire(&access);
+                note_lapsed(&access);
             }
         }
     }
@@ -72,7 +72,8 @@ fn unnoted(access: &Access) -> Duration {
     access.config.idle_expiry / 4
 }
 
-async fn end_expired(access: &Access) {
+/// Each ends at once, whatever the disk does about those before it.
+fn end_expired(access: &Arc<Access>) {
     let now = clock::latest();
     let over = access.devices().expire(now);
     for revoked in over {
@@ -83,20 +84,26 @@ async fn end_expired(access: &Access) {
             .end(device, || Ok::<_, std::convert::Infallible>(()));
         let closed = ended.count();
         let row = AuditRow::new(clock::now(), "daemon", "", action::DEVICE_EXPIRED, device);
-        // What failed is in the log; the device is as dead as it can be.
-        let _ = revocation::finish(access, revoked, &ended, row).await;
+        let access = Arc::clone(access);
+        tokio::spawn(async move {
+            // What failed is in the log; the device is as dead as it can be.
+            let _ = revocation::finish(&access, revoked, &ended, row).await;
+        });
         tracing::info!(%device, closed, "a device's time is over, closed its connections");
     }
 }
 
 /// Writes down which yes of the owner made no device in time: there is no other trace of one.
-pub(crate) async fn note_lapsed(access: &Access) {
+pub(crate) fn note_lapsed(access: &Arc<Access>) {
     let lapsed = access.authority().lapsed(clock::latest());
     for request in lapsed {
-        let row = AuditRow::new(clock::now(), "daemon", "", action::PAIRING_LAPSED, request);
-        if let Err(error) = access.store.append_audit(row).await {
-            tracing::error!(%request, %error, "that a pairing lapsed could not be written to the audit trail");
-        }
+        let access = Arc::clone(access);
+        tokio::spawn(async move {
+            let row = AuditRow::new(clock::now(), "daemon", "", action::PAIRING_LAPSED, request);
+            if let Err(error) = access.store.append_audit(row).await {
+                tracing::error!(%request, %error, "that a pairing lapsed could not be written to the audit trail");
+            }
+        });
         tracing::info!(%request, "an approved device did not come for its token in time");
     }
 }

@@ -511,10 +511,10 @@ fn the_access_token_of_a_guest_by_login_is_good_for_that_user_alone() {
     world.who = Some(user("alice@example.com"));
     let token = world.join(&invited, 1, at(1)).unwrap().token;
     let holder = world.guests.authenticate(&token, &token_key(), at(2)).unwrap();
-    let challenge = world.proofs.challenge(Generation(1), both(at(2)), &mut world.rng);
+    let challenge = world.proofs.challenge(Generation(1), at(2), &mut world.rng);
     let open = world
         .proofs
-        .open(challenge.as_str(), Generation(1), both(at(2)))
+        .open(challenge.as_str(), Generation(1), at(2))
         .unwrap();
     let text = proof_text(challenge.as_str(), &audience(), token.id());
     let shown = ShownProof {
@@ -526,7 +526,7 @@ fn the_access_token_of_a_guest_by_login_is_good_for_that_user_alone() {
         ..PLACE
     };
     let proof = holder.prove(open, shown, check(&|_| true), &place).unwrap();
-    let granted = world.proofs.claim(proof, both(at(2))).unwrap();
+    let granted = world.proofs.claim(proof, at(2)).unwrap();
     let access = granted.grant(&mut world.rng).token;
     assert!(world.ask(&access, at(3)).is_ok());
     let elsewhere = TailnetIdentity {

@@ -1,8 +1,12 @@
 mod harness;
 mod login;
 
+use std::time::Duration;
+
+use pairing::{GuestRecord, Guests};
+
 use self::harness::{Link, key};
-use crate::{lockdown::LockdownFile, testing::TestServer};
+use crate::{clock, lockdown::LockdownFile, testing::TestServer};
 
 /// How many guests live by the store alone.
 fn stored_to_live(server: &TestServer) -> i64 {
@@ -72,6 +76,35 @@ async fn a_lock_down_that_the_store_did_not_hear_of_ends_guests_there_when_it_is
 }
 
 #[tokio::test]
+async fn guests_whose_time_ends_together_are_closed_together_whatever_the_store_does() {
+    let server = TestServer::start().await;
+    let mut streams = Vec::new();
+    for _ in 0..2 {
+        let link = Link::to_a_session(&server).await;
+        let guest = link.open(&server, &key()).await;
+        let mut stream = server.http2().await;
+        assert_eq!(stream.get("/v1/whoami", Some(&guest.access)).await.status, 200);
+        streams.push(stream);
+    }
+    let held = server.access.store().hold_writes();
+    // Their end is moved near while they have a stream open.
+    let soon = clock::latest().plus(Duration::from_millis(100));
+    {
+        let mut guests = server.access.guests();
+        let records = guests.shown().cloned().map(|guest| GuestRecord {
+            expires_at: soon,
+            ..guest
+        });
+        *guests = Guests::load(records.collect::<Vec<_>>());
+    }
+    server.access.devices_changed.notify_waiters();
+    for stream in &mut streams {
+        stream.closed().await;
+    }
+    drop(held);
+}
+
+#[tokio::test]
 async fn what_waited_for_the_store_when_a_guest_ended_does_not_bring_it_back() {
     let server = TestServer::start().await;
     let link = Link::to_a_session(&server).await;
@@ -87,7 +120,7 @@ async fn what_waited_for_the_store_when_a_guest_ended_does_not_bring_it_back() {
         let mut owner = server.owner().await;
         let mut ended = std::pin::pin!(owner.delete(&path, None));
         while server.access.guests().get(link.id).unwrap().ended.is_none() {
-            let early = tokio::time::timeout(std::time::Duration::from_millis(1), &mut ended).await;
+            let early = tokio::time::timeout(Duration::from_millis(1), &mut ended).await;
             assert!(early.is_err(), "nothing is stored yet");
         }
         drop(held);
