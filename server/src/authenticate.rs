@@ -5,8 +5,8 @@ use std::sync::Arc;
 use axum::{RequestPartsExt, extract::RawPathParams};
 use http::{HeaderMap, header, request::Parts};
 use pairing::{
-    AccessToken, AuthError, Authenticated, DeviceId, DeviceToken, Fault, GuestToken, KeyHolder, MalformedToken,
-    Principal, ResourceId, Scope, TokenHolder, TokenKind, UnixMillis,
+    AccessToken, AuthError, Authenticated, DeviceId, DeviceToken, Fault, GuestToken, KeyHolder,
+    MalformedToken, Principal, ResourceId, Scope, TokenHolder, TokenKind, UnixMillis,
 };
 
 use crate::{

@@ -34,7 +34,8 @@ pub(crate) async fn run(access: Arc<Access>, stop: Stop) {
                 note_connected(&access);
                 end_expired(&access);
                 guests::expire(&access);
-                note_lapsed(&access);
+                let access = Arc::clone(&access);
+                tokio::spawn(async move { note_lapsed(&access).await });
             }
         }
     }
@@ -94,16 +95,13 @@ fn end_expired(access: &Arc<Access>) {
 }
 
 /// Writes down which yes of the owner made no device in time: there is no other trace of one.
-pub(crate) fn note_lapsed(access: &Arc<Access>) {
+pub(crate) async fn note_lapsed(access: &Access) {
     let lapsed = access.authority().lapsed(clock::latest());
     for request in lapsed {
-        let access = Arc::clone(access);
-        tokio::spawn(async move {
-            let row = AuditRow::new(clock::now(), "daemon", "", action::PAIRING_LAPSED, request);
-            if let Err(error) = access.store.append_audit(row).await {
-                tracing::error!(%request, %error, "that a pairing lapsed could not be written to the audit trail");
-            }
-        });
+        let row = AuditRow::new(clock::now(), "daemon", "", action::PAIRING_LAPSED, request);
+        if let Err(error) = access.store.append_audit(row).await {
+            tracing::error!(%request, %error, "that a pairing lapsed could not be written to the audit trail");
+        }
         tracing::info!(%request, "an approved device did not come for its token in time");
     }
 }

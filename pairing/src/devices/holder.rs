@@ -102,7 +102,12 @@ impl TokenHolder {
     /// the one that it is bound to.
     #[must_use]
     pub fn rebinds_to<'a>(&self, from: Option<&'a TailnetIdentity>) -> Option<&'a TailnetIdentity> {
-        let Bound::Node { tailnet, rebinds: true, .. } = &self.bound else {
+        let Bound::Node {
+            tailnet,
+            rebinds: true,
+            ..
+        } = &self.bound
+        else {
             return None;
         };
         let is_there = |from: &TailnetIdentity| tailnet.as_ref().is_some_and(|bound| bound.is_same(from));
@@ -159,7 +164,9 @@ impl TokenHolder {
 
     fn admits(&self, from: Option<&TailnetIdentity>) -> Result<(), AuthError> {
         match &self.bound {
-            Bound::Node { tailnet, any_path, .. } => admits(tailnet.as_ref(), *any_path, from),
+            Bound::Node {
+                tailnet, any_path, ..
+            } => admits(tailnet.as_ref(), *any_path, from),
             Bound::Login(login) => guests::admits(login.as_ref(), from),
         }
     }

@@ -6,10 +6,9 @@ use crate::devices::{ProofCheck, ShownProof};
 use crate::marker::{Any, DeviceList, Manage, Note, OwnRecord, Write};
 use crate::testing::{HashSignatures, SeededRng, at, device, key, sign, token_key};
 use crate::{
-    AccessToken, Audience, AuthError, Authenticated, Devices, EndGuestError, Generation, GuestEnd,
-    GuestId, GuestPhase, GuestToken, Holders, InviteError, InviteSecret, JoinError, KeyHolder, Place,
-    Principal, ProofError, Proofs, ResourceId, Role, TailnetIdentity, UnixMillis, View, guest_text,
-    proof_text,
+    AccessToken, Audience, AuthError, Authenticated, Devices, EndGuestError, Generation, GuestEnd, GuestId,
+    GuestPhase, GuestToken, Holders, InviteError, InviteSecret, JoinError, KeyHolder, Place, Principal,
+    ProofError, Proofs, ResourceId, Role, TailnetIdentity, UnixMillis, View, guest_text, proof_text,
 };
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -76,10 +75,7 @@ impl World {
         let opened = self.guests.open(id, secret, &token_key(), now);
         let holder = opened.map_err(|refused| refused.error)?;
         let challenge = self.proofs.challenge(Generation(1), now, &mut self.rng);
-        let open = self
-            .proofs
-            .open(challenge.as_str(), Generation(1), now)
-            .unwrap();
+        let open = self.proofs.open(challenge.as_str(), Generation(1), now).unwrap();
         let text = guest_text(challenge.as_str(), &audience(), id);
         let shown = ShownProof {
             audience: &audience(),

@@ -12,10 +12,7 @@ use super::{
     meta,
     writer::Lane,
 };
-use crate::{
-    audit::AuditRow,
-    clock::on_the_wall,
-};
+use crate::{audit::AuditRow, clock::on_the_wall};
 
 impl Store {
     /// Stores invitations, all or none. One that has ended meanwhile stays so.
