@@ -218,13 +218,7 @@ fn server_config(config: &Config, link_authority: Option<String>) -> ServerConfi
         names: config.names.clone(),
         link_authority,
         noun: "session",
-        limits: Limits {
-            unauthenticated: config.unauthenticated,
-            per_principal: config.per_principal,
-            connections: config.connections,
-            ..Limits::default()
-        }
-        .within_descriptors(descriptors()),
+        limits: limits(config),
         pairing: PairingLimits {
             max_pending: config.max_pending,
             request_ttl: config.request_ttl,
@@ -234,6 +228,32 @@ fn server_config(config: &Config, link_authority: Option<String>) -> ServerConfi
         },
         idle_expiry: config.idle_expiry,
     }
+}
+
+/// What is configured, as far as the system has descriptors for it.
+fn limits(config: &Config) -> Limits {
+    let configured = Limits {
+        unauthenticated: config.unauthenticated,
+        per_principal: config.per_principal,
+        connections: config.connections,
+        ..Limits::default()
+    };
+    let descriptors = descriptors();
+    let limits = configured.clone().within_descriptors(descriptors);
+    if limits != configured {
+        let Limits {
+            connections,
+            unauthenticated,
+            ..
+        } = limits;
+        tracing::warn!(
+            descriptors,
+            connections,
+            unauthenticated,
+            "the system allows so few descriptors that fewer connections are taken than is configured"
+        );
+    }
+    limits
 }
 
 fn settings(config: &Config, paths: &Paths, descriptors: DescriptorLimit) -> Settings {

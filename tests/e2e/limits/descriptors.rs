@@ -36,6 +36,14 @@ async fn where_descriptors_are_few_strangers_never_take_the_last() {
     let mut attached = device.attach(&session.id, Mode::View, "0").await;
     attached.until("ready").await;
     let access = device.access().await;
+    let log: String = fs::read_dir(daemon.folder().join("log"))
+        .unwrap()
+        .map(|file| fs::read_to_string(file.unwrap().path()).unwrap())
+        .collect();
+    assert!(
+        log.contains("fewer connections are taken than is configured"),
+        "{log}"
+    );
     let mut crowd = Vec::new();
     for _ in 0..200 {
         crowd.push(TcpStream::connect(daemon.address()).await.unwrap());
