@@ -82,6 +82,11 @@ pub trait Screen: Send {
     /// Whether the alternate screen shows.
     fn is_alternate(&self) -> bool;
 
+    /// Bytes that make a fresh terminal send keys and pastes as the program wants them: cursor keys (DECCKM), the keypad
+    /// (DECKPAM), brackets around a paste (DECSET 2004), kitty's and xterm's forms of keys. Nothing of the mouse: what it
+    /// would report are places on another picture.
+    fn key_modes(&self) -> Vec<u8>;
+
     /// Whether the program wants pasted text in brackets (DECSET 2004).
     fn wants_bracketed_paste(&self) -> bool;
 

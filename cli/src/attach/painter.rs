@@ -10,6 +10,7 @@
 //! ran without us; what was there before is scrolled away first, never overwritten.
 
 mod hearing;
+mod keys;
 mod leaving;
 mod overlay;
 mod painting;
@@ -110,6 +111,8 @@ pub(super) struct Painter<W> {
     /// The bytes that the screen has taken in and not drawn yet: a snapshot of it needs them behind it.
     pending: Vec<u8>,
     face: Face,
+    /// What of the program's modes of keys is on while pictures are shown.
+    key_modes: Vec<u8>,
     /// Whether the primary screen is the session's by now: what was there before is in the scrollback.
     is_cleared: bool,
     /// Whether the notice lies over the last row of the session's own bytes.
@@ -160,6 +163,7 @@ impl<W: Write + Send + 'static> Painter<W> {
             screen,
             pending: Vec::new(),
             face: Face::Untouched,
+            key_modes: Vec::new(),
             is_cleared: false,
             has_overlay: false,
             sized_by: None,
@@ -344,6 +348,7 @@ impl<W: Write + Send + 'static> Painter<W> {
     fn begin_pictures(&mut self) -> io::Result<()> {
         self.clear(Stage::Alternate)?;
         self.face = Face::Pictures;
+        self.key_modes.clear();
         self.stale = true;
         self.out.write_all(END_UPDATE)
     }
@@ -416,6 +421,7 @@ impl<W: Write + Send + 'static> Painter<W> {
         };
         let local = self.place.local;
         let mut frame = [BEGIN_UPDATE, b"\x1b[?25l"].concat();
+        frame.extend(self.take_key_modes());
         frame.extend(self.screen.draw(self.picture_size()));
         if local.rows() > 1 {
             frame.extend(format!("\x1b7\x1b[{};1H\x1b[0;7m{status}\x1b[0m\x1b8", local.rows()).bytes());

@@ -189,6 +189,10 @@ impl Screen for Emulator {
         self.terminal.is_alternate()
     }
 
+    fn key_modes(&self) -> Vec<u8> {
+        picture::key_modes(&self.terminal)
+    }
+
     fn wants_bracketed_paste(&self) -> bool {
         self.terminal.has(Modes::BRACKETED_PASTE)
     }

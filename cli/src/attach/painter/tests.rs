@@ -351,3 +351,30 @@ fn who_cannot_wait_gets_the_last_screen_and_no_backlog() {
     bench.leave(true);
     assert_eq!(bench.lines(), ["line", "last", ""], "the cursor is below");
 }
+
+const KEY_MODES: &[u8] = b"\x1b[?1h\x1b=\x1b[?2004h\x1b[>5u\x1b[?1003h\x1b[?1006h";
+
+#[test]
+fn what_a_writer_types_at_a_picture_is_what_the_program_asked_for() {
+    let mut bench = Bench::new(Mode::Write, (40, 9), (60, 5));
+    bench.snapshot((40, 9), KEY_MODES);
+    assert_eq!(bench.painter.face, Face::Pictures);
+    assert_eq!(bench.local.key_modes(), bench.painter.screen.key_modes());
+    assert!(bench.local.wants_bracketed_paste() && bench.local.application_cursor_keys());
+    assert!(
+        !bench.painter.modes.lock().unwrap().reports(),
+        "places of the mouse would be the picture's"
+    );
+    bench.output(7, b"\x1b[?1l\x1b[?2004l");
+    assert!(!bench.local.wants_bracketed_paste() && !bench.local.application_cursor_keys());
+    assert!(bench.local.application_keypad());
+    bench.leave(false);
+    assert!(bench.local.key_modes().is_empty(), "all is off again");
+}
+
+#[test]
+fn who_only_views_has_the_keys_of_the_local_terminal() {
+    let mut bench = Bench::new(Mode::View, (40, 9), (60, 5));
+    bench.snapshot((40, 9), KEY_MODES);
+    assert!(bench.local.key_modes().is_empty());
+}

@@ -219,13 +219,7 @@ impl Picture<'_> {
         for mode in &terminal.kept_modes {
             self.painter.write(format_args!("\x1b[?{mode}h"));
         }
-        if terminal.has(Modes::APP_KEYPAD) {
-            self.painter.sequence("\x1b=");
-        }
-        if terminal.other_keys != 0 {
-            self.painter
-                .write(format_args!("\x1b[>4;{}m", terminal.other_keys));
-        }
+        self.keys();
         if let Some(style) = terminal.cursor_style {
             let shape = match style.shape {
                 Shape::Block => 2,
@@ -234,6 +228,18 @@ impl Picture<'_> {
             };
             self.painter
                 .write(format_args!("\x1b[{} q", shape - u8::from(style.is_blinking)));
+        }
+    }
+
+    /// The keypad's mode and xterm's form of other keys.
+    fn keys(&mut self) {
+        let terminal = self.terminal;
+        if terminal.has(Modes::APP_KEYPAD) {
+            self.painter.sequence("\x1b=");
+        }
+        if terminal.other_keys != 0 {
+            self.painter
+                .write(format_args!("\x1b[>4;{}m", terminal.other_keys));
         }
     }
 
@@ -313,5 +319,25 @@ pub(super) fn crop(terminal: &Terminal, size: crate::Size) -> Vec<u8> {
     if terminal.has(Modes::SHOW_CURSOR) {
         picture.painter.sequence("\x1b[?25h");
     }
+    picture.painter.into_bytes()
+}
+
+/// Bytes that make a fresh terminal's keyboard and pastes the program's.
+pub(super) fn key_modes(terminal: &Terminal) -> Vec<u8> {
+    let mut picture = Picture {
+        terminal,
+        painter: Painter::default(),
+        style: None,
+    };
+    for (mode, sequence) in [
+        (Modes::APP_CURSOR, "\x1b[?1h"),
+        (Modes::BRACKETED_PASTE, "\x1b[?2004h"),
+    ] {
+        if terminal.has(mode) {
+            picture.painter.sequence(sequence);
+        }
+    }
+    picture.keys();
+    picture.painter.sequence(terminal.keyboard.sequences());
     picture.painter.into_bytes()
 }
