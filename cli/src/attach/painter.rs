@@ -254,7 +254,7 @@ impl<W: Write + Send + 'static> Painter<W> {
                 self.place.local = Size::new(columns, rows);
                 self.repaint_all();
             }
-            Job::Typed => self.notice = None,
+            Job::Typed => self.unsay(),
         }
         Ok(())
     }
@@ -263,7 +263,7 @@ impl<W: Write + Send + 'static> Painter<W> {
     fn settle(&mut self) -> io::Result<()> {
         let now = Instant::now();
         if self.notice.as_ref().is_some_and(|(_, until)| *until <= now) {
-            self.notice = None;
+            self.unsay();
         }
         let face = self.wanted();
         let begins = self.face != face || self.anew;

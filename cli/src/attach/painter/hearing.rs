@@ -49,6 +49,11 @@ impl<W: Write + Send + 'static> Painter<W> {
         });
     }
 
+    /// Takes the words over the screen away.
+    pub(super) fn unsay(&mut self) {
+        self.stale |= self.notice.take().is_some();
+    }
+
     fn greeted(&mut self, hello: &Hello) {
         if hello.mode != self.place.mode {
             self.place.mode = hello.mode;

@@ -352,6 +352,31 @@ fn who_cannot_wait_gets_the_last_screen_and_no_backlog() {
     assert_eq!(bench.lines(), ["line", "last", ""], "the cursor is below");
 }
 
+#[test]
+fn words_over_a_picture_end_with_the_first_key_and_with_their_time() {
+    let mut bench = Bench::new(Mode::View, (40, 4), (60, 4));
+    bench.snapshot((40, 4), b"one");
+    let usual = bench.lines()[3].clone();
+    let now = std::time::Instant::now();
+    bench.painter.notice = Some(("hi".to_owned(), now + super::NOTICE));
+    bench.painter.repaint_all();
+    bench.output(7, b"");
+    assert_eq!(bench.lines()[3], " build: hi");
+    bench.job(Job::Typed);
+    assert_eq!(bench.lines()[3], usual);
+    bench.painter.notice = Some(("hi".to_owned(), now + super::NOTICE));
+    bench.output(7, b"");
+    assert_eq!(bench.lines()[3], " build: hi");
+    bench.painter.notice = Some(("hi".to_owned(), now));
+    bench.painter.drawn_at = None;
+    bench.painter.settle().unwrap();
+    bench.show();
+    assert_eq!(
+        (bench.painter.notice.is_none(), bench.lines()[3].as_str()),
+        (true, usual.as_str())
+    );
+}
+
 const KEY_MODES: &[u8] = b"\x1b[?1h\x1b=\x1b[?2004h\x1b[>5u\x1b[?1003h\x1b[?1006h";
 
 #[test]
