@@ -6,6 +6,7 @@ mod input_tally;
 mod outgoing;
 mod paste;
 mod rights;
+mod waiting;
 
 use axum::extract::ws::WebSocket;
 use futures_util::StreamExt;
@@ -290,6 +291,7 @@ impl Attached {
                 pinged: &pinged,
                 tally: &tally,
                 connection,
+                is_silent: false,
             };
             let outgoing = Outgoing {
                 sink: &mut sink,

@@ -2,7 +2,6 @@
 
 use std::{
     pin::{Pin, pin},
-    sync::Arc,
     time::Duration,
 };
 
@@ -10,17 +9,16 @@ use axum::extract::ws::{Message, WebSocket};
 use futures_util::{StreamExt, stream::SplitStream};
 use protocol::attach::ClientMessage;
 use server::Connection;
-use terminal::{Acks, Input, Offset, Size, Writer};
+use terminal::{Acks, Offset, Size};
 use tokio::{
-    sync::{
-        OwnedSemaphorePermit, Semaphore,
-        mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
-        watch,
-    },
+    sync::watch,
     time::{Instant, Sleep, sleep, timeout},
 };
 
-use super::{End, InputTally, LEFT, MALFORMED, Typist, paste};
+use super::{
+    End, InputTally, LEFT, MALFORMED, Typist, paste,
+    waiting::{Queue, queue, type_in},
+};
 use crate::sessions::Handle;
 
 pub(super) struct Incoming<'a> {
@@ -32,19 +30,16 @@ pub(super) struct Incoming<'a> {
     pub(super) pinged: &'a watch::Sender<Option<u64>>,
     pub(super) tally: &'a InputTally,
     pub(super) connection: &'a Connection,
-}
-
-/// Input on its way to the program, and the room that it takes meanwhile.
-struct Pending {
-    input: Input,
-    _room: OwnedSemaphorePermit,
+    /// Whether it has said nothing for too long.
+    pub(super) is_silent: bool,
 }
 
 impl Incoming<'_> {
     /// Takes messages until the client leaves. A program that takes no input keeps input waiting and nothing else: messages are
-    /// read on, so that acknowledgements, sizes and the client's leaving are seen.
+    /// read on, so that acknowledgements, sizes, interrupts and the client's leaving are seen, up to the second input for which
+    /// there is no room.
     pub(super) async fn run(self) -> End {
-        let (queue, inputs) = unbounded_channel();
+        let (queue, inputs) = queue();
         let writer = self.typist.map(|typist| &typist.writer);
         let mut typing = pin!(type_in(writer, inputs));
         let end = tokio::select! {
@@ -59,22 +54,29 @@ impl Incoming<'_> {
         end
     }
 
-    async fn read(mut self, queue: UnboundedSender<Pending>) -> End {
-        let room = Arc::new(Semaphore::new(MAX_PENDING));
+    async fn read(mut self, mut queue: Queue) -> End {
         let mut lapse = pin!(sleep(LAPSE));
         loop {
-            let bytes = match self.receive(lapse.as_mut()).await {
+            let received = tokio::select! {
+                biased;
+                () = queue.room() => continue,
+                received = self.receive(lapse.as_mut()) => received,
+            };
+            let bytes = match received {
                 Some(Ok(Message::Binary(bytes))) => bytes,
                 Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue,
                 Some(Ok(Message::Text(_))) => return MALFORMED,
-                Some(Ok(Message::Close(_)) | Err(_)) | None => return LEFT,
+                Some(Ok(Message::Close(_)) | Err(_)) | None => {
+                    queue.push_rest();
+                    return LEFT;
+                }
             };
             let Ok(message) = ClientMessage::decode(&bytes) else {
                 return MALFORMED;
             };
             match message {
                 ClientMessage::Input { sequence, bytes } => {
-                    if let Err(end) = self.take_in(sequence, bytes, &queue, &room).await {
+                    if let Err(end) = self.take_in(sequence, bytes, &mut queue).await {
                         return end;
                     }
                 }
@@ -83,26 +85,29 @@ impl Incoming<'_> {
         }
     }
 
-    /// The next message. A writer that says nothing for too long has left its claim to others until it speaks again.
+    /// The next message. A writer that says nothing for too long has left its claim to others until it speaks again. Cancel
+    /// safe.
     async fn receive(&mut self, mut lapse: Pin<&mut Sleep>) -> Option<Result<Message, axum::Error>> {
         let Some(typist) = self.typist else {
             return self.stream.next().await;
         };
         // Set anew when it has run out, not with each key, since setting a timer may wake another thread.
         let until = Instant::now() + LAPSE;
-        loop {
+        while !self.is_silent {
             tokio::select! {
                 biased;
                 message = self.stream.next() => return message,
                 () = lapse.as_mut() => {}
             }
             if until <= lapse.deadline() {
-                break;
+                self.is_silent = true;
+                typist.claimant.silent(true);
+            } else {
+                lapse.as_mut().reset(until);
             }
-            lapse.as_mut().reset(until);
         }
-        typist.claimant.silent(true);
         let message = self.stream.next().await;
+        self.is_silent = false;
         typist.claimant.silent(false);
         lapse.reset(Instant::now() + LAPSE);
         message
@@ -146,14 +151,9 @@ impl Incoming<'_> {
         }
     }
 
-    /// Takes input in; it ends where its sender left while there was no room, which is looked for below the stream then.
-    async fn take_in(
-        &self,
-        sequence: u64,
-        bytes: Vec<u8>,
-        queue: &UnboundedSender<Pending>,
-        room: &Arc<Semaphore>,
-    ) -> Result<(), End> {
+    /// Takes input in; it ends where its sender left while there was no room for what came before, which is looked for below the
+    /// stream then.
+    async fn take_in(&self, sequence: u64, bytes: Vec<u8>, queue: &mut Queue) -> Result<(), End> {
         // Input of an attachment that only looks has nowhere to go: there is no writer that could take it.
         let Some(typist) = self.typist.filter(|_| *self.may_type.borrow()) else {
             return Ok(());
@@ -165,17 +165,14 @@ impl Incoming<'_> {
             self.tally.count(length);
         }
         // Before there is room: an interrupt makes some.
-        let Some(input) = typist.writer.take_in(sequence, bytes).map_err(|_| MALFORMED)? else {
-            return Ok(());
-        };
-        let wanted = u32::try_from((length + OVERHEAD).min(MAX_PENDING)).unwrap_or(u32::MAX);
-        let got = tokio::select! {
+        let input = typist.writer.take_in(sequence, bytes).map_err(|_| MALFORMED)?;
+        queue.drop_discarded(&typist.writer);
+        let Some(input) = input else { return Ok(()) };
+        tokio::select! {
             biased;
-            got = room.clone().acquire_many_owned(wanted) => got,
-            () = self.connection.left() => return Err(LEFT),
-        };
-        let room = got.map_err(|_| LEFT)?;
-        queue.send(Pending { input, _room: room }).map_err(|_| LEFT)
+            () = queue.push(input) => Ok(()),
+            () = self.connection.left() => Err(LEFT),
+        }
     }
 
     /// An input as it is to be typed. A paste of which the program has a part goes on in the form of that part.
@@ -194,22 +191,6 @@ impl Incoming<'_> {
         Ok(paste::applied(bytes, is_wanted))
     }
 }
-
-/// Types what is queued, until nothing can come any more and all is typed.
-async fn type_in(writer: Option<&Writer>, mut inputs: UnboundedReceiver<Pending>) {
-    while let Some(pending) = inputs.recv().await {
-        let Some(writer) = writer else { continue };
-        if writer.queue(&pending.input).await.is_err() {
-            tracing::debug!("input came after the program's end");
-        }
-    }
-}
-
-/// Bytes of input of one attachment, each with its overhead, that may wait for the program, beyond the terminal's own queue.
-const MAX_PENDING: usize = 1024 * 1024;
-
-/// Bytes that an input takes besides its own: an empty one waits as well.
-const OVERHEAD: usize = 128;
 
 /// Time for input that its sender left behind.
 const LAST_INPUT: Duration = Duration::from_secs(1);

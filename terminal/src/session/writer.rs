@@ -122,7 +122,7 @@ impl Writer {
         } = input;
         let mut from = *from;
         loop {
-            if self.state.generation.load(Ordering::Acquire) != *generation {
+            if self.has_discarded(input) {
                 return Ok(());
             }
             let part = &bytes[from..bytes.len().min(from + MAX_CHUNK)];
@@ -151,6 +151,12 @@ impl Writer {
     pub fn discard(&self) {
         self.state.generation.fetch_add(1, Ordering::AcqRel);
         self.shared.replied.notify_one();
+    }
+
+    /// Whether what was taken in is discarded since: queueing it has no effect.
+    #[must_use]
+    pub fn has_discarded(&self, input: &Input) -> bool {
+        self.state.generation.load(Ordering::Acquire) != input.generation
     }
 
     /// The number of the last input that the terminal took whole, now and as it grows.

@@ -7,7 +7,7 @@ use std::{
 
 use harness::{StampingProxy, TestDaemon, resident_kib, within};
 use pairing::Role;
-use protocol::attach::Mode;
+use protocol::attach::{ClientMessage, Mode, ServerMessage};
 
 /// Bytes in a second.
 const PACE: u32 = 10_000;
@@ -77,6 +77,23 @@ async fn under_a_flood_ctrl_c_is_heard_and_a_slow_viewer_shows_the_present() {
 /// How much the session has written, asked for now and then.
 async fn owner_end(daemon: &TestDaemon, id: &str, seen: u64) -> u64 {
     daemon.owner().session(id).await.end.max(seen)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_said_behind_three_megabytes_that_nobody_reads_is_heard() {
+    let daemon = TestDaemon::start().await;
+    let script = "stty raw -echo isig; trap 'exit 7' INT; echo ready; while :; do sleep 0.02; done";
+    let session = daemon.owner().shell(script).await;
+    let device = daemon.device(Role::Operator).await;
+    let mut writer = device.attach(&session.id, Mode::Write, "screen").await;
+    writer.until("ready").await;
+    for piece in vec![b'x'; 3_000_000].chunks(4 * 1024) {
+        writer.send_input(piece).await;
+    }
+    writer.send(&ClientMessage::Ping { number: 77 }).await;
+    while writer.next().await.expect("it is open") != (ServerMessage::Pong { number: 77 }) {}
+    writer.send_input(b"\x03").await;
+    assert_eq!(writer.until_exit().await.code, Some(7));
 }
 
 #[tokio::test(flavor = "multi_thread")]
