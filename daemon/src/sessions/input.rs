@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use pairing::{Permit, Write};
 use protocol::sessions::{Input, Session};
 use server::peer::Peer;
-use terminal::Size;
+use terminal::{InputError, Size, Writer};
 use tokio::time::timeout;
 
 use super::{
@@ -43,7 +43,7 @@ impl Handle {
         if input.enter {
             bytes.push(b'\r');
         }
-        self.type_in(permit, peer, &bytes).await
+        self.type_in(permit, peer, bytes).await
     }
 
     /// Presses keys by name.
@@ -64,7 +64,7 @@ impl Handle {
             application_keypad: screen.application_keypad(),
         });
         let bytes = keys::encode(names, modes)?;
-        self.type_in(permit, peer, &bytes).await
+        self.type_in(permit, peer, bytes).await
     }
 
     /// Gives the session another size; who holds the claim gives it theirs when that changes next.
@@ -84,7 +84,9 @@ impl Handle {
         Ok(self.record.show())
     }
 
-    async fn type_in(&self, permit: Permit<Write>, peer: &Peer, bytes: &[u8]) -> Result<(), SessionError> {
+    /// Types bytes as those of an attachment are: one of which the terminal makes an interrupt reaches the program also where
+    /// that reads nothing, and takes with it what stands before it, as the terminal does (termios(3), ISIG).
+    async fn type_in(&self, permit: Permit<Write>, peer: &Peer, bytes: Vec<u8>) -> Result<(), SessionError> {
         if !self.record.is_running() {
             return Err(SessionError::ProgramEnded);
         }
@@ -98,9 +100,15 @@ impl Handle {
             return Err(SessionError::Ended);
         }
         let writer = self.record.engine()?.writer(Arc::new(PermitGate(permit)));
-        match timeout(MAX_WAIT, writer.write(bytes)).await {
+        let given = bytes.len();
+        match timeout(MAX_WAIT, write(&writer, bytes)).await {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(_exited)) => Err(SessionError::ProgramEnded),
+            Ok(Err(InputError::Exited)) => Err(SessionError::ProgramEnded),
+            Ok(Err(InputError::Malformed)) => Err(SessionError::TooLarge {
+                what: "bytes of input",
+                given,
+                most: MAX_INPUT,
+            }),
             Err(_full) => {
                 writer.discard();
                 Err(SessionError::InputStuck)
@@ -108,6 +116,20 @@ impl Handle {
         }
     }
 }
+
+async fn write(writer: &Writer, bytes: Vec<u8>) -> Result<(), InputError> {
+    // The writer is this request's own, hence nothing came before.
+    match writer.take_in(FIRST, bytes)? {
+        Some(input) => writer.queue(&input).await,
+        None => Ok(()),
+    }
+}
+
+/// The number of a client's first input.
+const FIRST: u64 = 1;
+
+/// Bytes of one input, as a terminal's writer takes it.
+const MAX_INPUT: usize = 8 * 1024 * 1024 - 1;
 
 /// A program that takes no input for so long is not going to take this one.
 const MAX_WAIT: Duration = Duration::from_secs(5);

@@ -142,3 +142,39 @@ async fn input_by_request_is_in_the_audit_trail_by_its_length() {
     assert_eq!(rows.len(), 1, "{rows:?}");
     assert!(rows[0].starts_with("26 bytes from "), "{rows:?}");
 }
+
+#[tokio::test]
+async fn a_key_that_interrupts_reaches_a_program_that_reads_nothing() {
+    let daemon = TestDaemon::start().await;
+    let owner = daemon.owner();
+    let text = Input {
+        data: Some(Bytes64(b"\x03".to_vec())),
+        ..Input::default()
+    };
+    for by_name in [true, false] {
+        let script = "stty raw -echo isig; trap 'exit 7' INT; printf ready; while :; do sleep 0.02; done";
+        let session = owner.shell(script).await;
+        owner
+            .attach(&session.id, Mode::View, "0")
+            .await
+            .until("ready")
+            .await;
+        // More than its terminal takes.
+        let unread = Input {
+            data: Some(Bytes64(vec![b'x'; 64 * 1024])),
+            ..Input::default()
+        };
+        assert_eq!(input(&owner, &session, &unread).await.status, 204);
+        let interrupted = match by_name {
+            true => keys(&owner, &session, &["C-c"]).await,
+            false => input(&owner, &session, &text).await,
+        };
+        assert_eq!(interrupted.status, 204);
+        let ended = owner.ended(&session.id).await;
+        assert_eq!(
+            ended.exit.and_then(|exit| exit.code),
+            Some(7),
+            "by name: {by_name}"
+        );
+    }
+}
