@@ -107,7 +107,8 @@ pub(crate) async fn interactive(
     attached.leave(painting, &end).await;
     // The goodbye is sent behind whatever was typed last.
     if let Ok(keys @ 1..) = course.await {
-        output::note(&format!("{}; they may be lost", unconfirmed(keys)));
+        let they = if keys == 1 { "it" } else { "they" };
+        output::note(&format!("{}; {they} may be lost", unconfirmed(keys)));
     }
     end
 }

@@ -36,7 +36,7 @@ pub(crate) struct Link {
     pub(crate) say: UnboundedSender<ClientMessage>,
     /// What the session says.
     pub(crate) events: Receiver<Event>,
-    /// The link's course; gives back how many keys were never confirmed, 0 where it ended while connected.
+    /// The link's course; gives back how many keys were never confirmed, 0 where the program has ended.
     pub(crate) course: JoinHandle<usize>,
 }
 
@@ -125,12 +125,13 @@ impl Course {
             again.for_each(|message| drop(tell.send(message)));
             let failure = match self.follow(&mut incoming, &tell, &mut said, &events).await {
                 Outcome::Left => {
+                    let keys = self.last_words(&mut incoming, &tell, &mut said).await;
                     drop(tell);
                     let abort = sending.abort_handle();
                     if timeout(LAST_WORDS, sending).await.is_err() {
                         abort.abort();
                     }
-                    return 0;
+                    return keys;
                 }
                 Outcome::Ended(failure) => failure,
             };
@@ -156,7 +157,11 @@ impl Course {
                     if let Some(failure) = failure {
                         events.send(Event::Lost(failure)).await.ok();
                     }
-                    return self.unconfirmed.keys();
+                    let mut given_up = 0;
+                    while let Ok(message) = said.try_recv() {
+                        given_up += self.remember(&message);
+                    }
+                    return given_up + self.unconfirmed.keys();
                 }
             };
         }
@@ -207,6 +212,40 @@ impl Course {
                     tell.send(ClientMessage::Ping { number }).ok();
                 }
             }
+        }
+    }
+
+    /// Passes on what was said before the session was left, and waits a moment until the program has what was typed; gives
+    /// back how many keys it did not get meanwhile.
+    async fn last_words(
+        &mut self,
+        incoming: &mut Incoming,
+        tell: &UnboundedSender<ClientMessage>,
+        said: &mut UnboundedReceiver<ClientMessage>,
+    ) -> usize {
+        let until = Instant::now() + LAST_WORDS;
+        let (mut given_up, mut is_all) = (0, false);
+        while !self.has_ended && !(is_all && self.unconfirmed.is_empty()) {
+            tokio::select! {
+                biased;
+                message = said.recv(), if !is_all => match message {
+                    Some(message) => {
+                        given_up += self.remember(&message);
+                        tell.send(message).ok();
+                    }
+                    None => is_all = true,
+                },
+                message = incoming.next() => match message {
+                    Ok(message) => given_up += self.note(&message),
+                    Err(_) => break,
+                },
+                () = sleep_until(until) => break,
+            }
+        }
+        if self.has_ended {
+            0
+        } else {
+            given_up + self.unconfirmed.keys()
         }
     }
 
@@ -359,7 +398,7 @@ const SILENCE: Duration = Duration::from_secs(30);
 const UNNOTICED: Duration = Duration::from_millis(300);
 /// How long the daemon may take for its first message.
 const GREETING: Duration = Duration::from_secs(5);
-/// How long what was said last may take to be sent.
+/// How long what was said last may take to be sent, and what was typed last to be with the program.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 #[cfg(test)]

@@ -27,6 +27,11 @@ impl Unconfirmed {
         keys
     }
 
+    /// Whether all that was typed is confirmed.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// How many keys are not confirmed.
     pub(super) fn keys(&self) -> usize {
         self.0.iter().map(|(_, bytes)| keys(bytes)).sum()

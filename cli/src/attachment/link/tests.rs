@@ -153,3 +153,44 @@ async fn what_the_program_did_not_get_is_typed_at_the_next_connection() {
         "{back:?}"
     );
 }
+
+fn output() -> ServerMessage {
+    ServerMessage::Output {
+        offset: 0,
+        bytes: b"x".to_vec(),
+    }
+}
+
+#[tokio::test]
+async fn what_was_typed_before_it_is_left_still_reaches_the_program() {
+    let daemon = Daemon::new();
+    let (link, mut first) = tokio::join!(daemon.open(), daemon.attached(hello(Mode::Write, Some(0))));
+    let Link {
+        say, events, course, ..
+    } = link;
+    drop(events);
+    // Nobody hears this any more: that is how the link learns that it was left.
+    first.says(output()).await;
+    tokio::task::yield_now().await;
+    say.send(input(1)).unwrap();
+    drop(say);
+    assert_eq!(first.hears().await, input(1));
+    first.says(ServerMessage::InputApplied { sequence: 1 }).await;
+    assert_eq!(course.await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn keys_that_the_program_did_not_get_before_it_is_left_are_counted() {
+    let daemon = Daemon::new();
+    let (link, mut first) = tokio::join!(daemon.open(), daemon.attached(hello(Mode::Write, Some(0))));
+    let Link {
+        say, events, course, ..
+    } = link;
+    for sequence in 1..=2 {
+        say.send(input(sequence)).unwrap();
+        assert_eq!(first.hears().await, input(sequence));
+    }
+    first.says(ServerMessage::InputApplied { sequence: 1 }).await;
+    drop((say, events));
+    assert_eq!(course.await.unwrap(), 2);
+}
