@@ -4,10 +4,14 @@
 ///
 /// Ctrl-\ never reaches the program by itself: twice sends it once, with d it detaches, before anything else it is
 /// dropped. Programs may switch the terminal's keyboard to other encodings (kitty's protocol, xterm's modifyOtherKeys),
-/// so the keys are known in all of them.
+/// so the keys are known in all of them. What is pasted passes untouched, as far as the terminal says that it is (DECSET
+/// 2004).
 #[derive(Debug, Default)]
 pub(super) struct DetachKeys {
     prefixed: bool,
+    is_paste: bool,
+    /// Bytes of the bracket that the paste begins or ends with, as far as they have come.
+    bracket: usize,
 }
 
 /// What a chunk of typed bytes comes to.
@@ -24,7 +28,15 @@ impl DetachKeys {
     pub(super) fn feed(&mut self, mut chunk: &[u8]) -> Typed {
         let mut typed = Typed::default();
         while !chunk.is_empty() {
+            if self.is_paste {
+                let length = self.until_bracket(chunk, END_OF_PASTE);
+                typed.bytes.extend_from_slice(&chunk[..length]);
+                chunk = &chunk[length..];
+                continue;
+            }
             let (key, length) = key(chunk);
+            // A bracket is no part of another key: it ends where this one does.
+            self.until_bracket(&chunk[..length], BEGIN_OF_PASTE);
             let raw = &chunk[..length];
             chunk = &chunk[length..];
             match key {
@@ -47,6 +59,25 @@ impl DetachKeys {
             }
         }
         typed
+    }
+
+    /// How many bytes there are up to the end of this bracket, which may have begun before; then a paste begins or ends.
+    fn until_bracket(&mut self, bytes: &[u8], bracket: &[u8]) -> usize {
+        for (at, byte) in bytes.iter().enumerate() {
+            let goes_on = bracket.get(self.bracket) == Some(byte);
+            // ESC stands at its beginning alone.
+            self.bracket = if goes_on {
+                self.bracket + 1
+            } else {
+                usize::from(*byte == bracket[0])
+            };
+            if self.bracket == bracket.len() {
+                self.bracket = 0;
+                self.is_paste = !self.is_paste;
+                return at + 1;
+            }
+        }
+        bytes.len()
     }
 }
 
@@ -100,6 +131,9 @@ fn sequence(parameters: &[u8], last: u8) -> Key {
     }
 }
 
+/// Around a paste (xterm's ctlseqs, DECSET 2004).
+const BEGIN_OF_PASTE: &[u8] = b"\x1b[200~";
+const END_OF_PASTE: &[u8] = b"\x1b[201~";
 /// The bit of the Ctrl key.
 const CTRL: u32 = 4;
 
@@ -164,6 +198,23 @@ mod tests {
     #[test]
     fn the_first_key_before_another_is_dropped() {
         assert_eq!(typed(&[b"\x1cx", b"d"]), passes(b"xd"));
+    }
+
+    #[test]
+    fn what_is_pasted_passes_untouched_wherever_it_is_cut() {
+        let paste = b"\x1b[200~a\x1cd\x1c\x1cx\x1b\x1b[20\x1b[92;5ud\x1c\x1b[201~";
+        for cut in 0..=paste.len() {
+            let (before, after) = paste.split_at(cut);
+            assert_eq!(typed(&[before, after]), passes(paste), "{cut}");
+            let left = typed(&[before, after, b"x\x1c", b"d"]);
+            assert_eq!(
+                left,
+                Typed {
+                    bytes: [&paste[..], b"x"].concat(),
+                    detach: true
+                }
+            );
+        }
     }
 
     #[test]
