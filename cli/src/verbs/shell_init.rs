@@ -12,9 +12,12 @@ The marks (OSC 133) say where a prompt, a command and its output begin and end. 
   zsh   in ~/.zshrc, as the last line:    eval \"$(transom shell-init zsh)\"
   fish  in ~/.config/fish/config.fish:    transom shell-init fish | source
 
+From version 4 on fish writes marks of its own. After each command the snippet also turns off what a program that was \
+killed left on: reports of the mouse and of focus, which would be typed into the shell.
+
 Terminals that do not know the marks ignore them.")]
 pub(crate) struct Args {
-    /// The shell
+    /// The shell: bash (4.4 or newer), zsh, or fish (3 or newer)
     #[arg(value_enum)]
     shell: Shell,
 }
@@ -22,11 +25,8 @@ pub(crate) struct Args {
 /// A shell whose snippet is known.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum Shell {
-    /// Version 4.4 or newer
     Bash,
-    /// Any version in use
     Zsh,
-    /// Version 3 or newer; from 4 on it writes marks of its own
     Fish,
 }
 

@@ -72,6 +72,25 @@ async fn a_command_of_the_prompt_that_was_added_later_costs_one_prompts_marks() 
     assert_eq!(marks, "A B C D;0 C D;1 A B");
 }
 
+#[tokio::test]
+async fn a_program_that_was_killed_leaves_no_reports_of_the_mouse_on() {
+    for (shell, configuration) in [("bash", BASH), ("zsh", ZSH), ("fish", FISH)] {
+        let Some(mut shell) = Shell::start(shell, configuration).await else {
+            continue;
+        };
+        let killed = r#"sh -c 'printf "\033[?1003h\033[?1006h"; kill -9 $$'"#;
+        shell.marks_of(&[killed]).await;
+        let mut screen = terminal::screen(terminal::Size::new(80, 24));
+        screen.feed(shell.text().as_bytes());
+        let snapshot = String::from_utf8_lossy(&screen.snapshot()).into_owned();
+        assert!(shell.text().contains("\x1b[?1003h"), "{}", shell.text());
+        assert!(
+            !snapshot.contains("?1003h") && !snapshot.contains("?1006h"),
+            "{snapshot:?}"
+        );
+    }
+}
+
 /// The marks of [`LINES`], those of a prompt that was drawn again left out.
 const MARKS: &str = "A B C D;0 A B C D;1 A B C D;3 A B";
 /// An empty line is no command.

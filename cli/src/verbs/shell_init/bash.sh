@@ -11,7 +11,8 @@ if [[ $- == *i* && ${TERM-} != dumb && -n ${BASH_VERSION-} ]]; then
   # First of the prompt's commands: says how the last command ended, and leaves $? as it was.
   __transom_end() {
     local code=$?
-    [[ $__transom_ran == 0 ]] || printf '\e]133;D;%s\a' "$code"
+    # A program that was killed may have left reports of the mouse and of focus on: they would be typed here.
+    [[ $__transom_ran == 0 ]] || printf '\e[?1000;1002;1003;1004;1005;1006l\e]133;D;%s\a' "$code"
     [[ $__transom_ran == always ]] || __transom_ran=0
     return "$code"
   }

@@ -1,5 +1,11 @@
 # Transom's marks for fish: where a prompt, a command and its output begin and end (OSC 133).
 # In ~/.config/fish/config.fish:  transom shell-init fish | source
+if status is-interactive; and test "$TERM" != dumb
+    # A program that was killed may have left reports of the mouse and of focus on: they would be typed here.
+    function __transom_quiet --on-event fish_postexec
+        printf '\e[?1000;1002;1003;1004;1005;1006l'
+    end
+end
 # fish 4 and newer writes marks of its own.
 if status is-interactive; and test "$TERM" != dumb; and test (string split . -- $version)[1] -lt 4
     function __transom_prompt

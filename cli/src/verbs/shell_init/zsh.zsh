@@ -10,7 +10,8 @@ if [[ -o interactive && ${TERM-} != dumb ]]; then
   __transom_precmd() {
     local code=$?
     emulate -L zsh
-    (( __transom_ran )) && print -rn -- $'\e]133;D;'$code$'\a'
+    # A program that was killed may have left reports of the mouse and of focus on: they would be typed here.
+    (( __transom_ran )) && print -rn -- $'\e[?1000;1002;1003;1004;1005;1006l\e]133;D;'$code$'\a'
     __transom_ran=0
     # Whatever the other hooks made of the prompt, the marks stand around it once.
     PS1=${PS1//"$__transom_a"/}
