@@ -232,7 +232,7 @@ impl<W: Write + Send + 'static> Painter<W> {
                 self.repaint_all();
             }
             Job::Server(ServerMessage::Size { size: new, claim, .. }) => {
-                self.sized_by = claim.by.filter(|_| !claim.holder);
+                self.claimed(claim);
                 if size(new) != self.screen.size() {
                     self.screen.resize(size(new));
                     self.repaint_all();

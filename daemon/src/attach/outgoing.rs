@@ -20,6 +20,8 @@ pub(super) struct Outgoing<'a> {
     pub(super) sight: Sight,
     pub(super) typist: Option<&'a Typist>,
     pub(super) presence: &'a Presence,
+    /// The last change of the claim's holder that the client was told of.
+    pub(super) told: u64,
 }
 
 /// How much a client is shown.
@@ -171,16 +173,20 @@ impl Outgoing<'_> {
             if let Some(sequence) = news.applied.take() {
                 sent = self.feed(&ServerMessage::InputApplied { sequence }).await;
             }
-            let change = self.change(&news.claim.borrow());
-            let Some(message) = self.message_of(update, &mut size, &change) else {
-                continue;
+            let message = match update {
+                Update::Size { offset, size: new } => {
+                    size = new;
+                    Some(size_message(offset, new, self.change(&news.claim.borrow())))
+                }
+                update => self.message_of(update, &mut size),
             };
+            let Some(message) = message else { continue };
             sent = sent && self.send(&message).await;
         }
         LEFT
     }
 
-    fn told(&self, item: &Item, hello: &Hello, news: &mut News, size: Size) -> ServerMessage {
+    fn told(&mut self, item: &Item, hello: &Hello, news: &mut News, size: Size) -> ServerMessage {
         match item {
             Item::Applied(sequence) => ServerMessage::InputApplied { sequence: *sequence },
             Item::Pong(number) => ServerMessage::Pong { number: *number },
@@ -199,11 +205,11 @@ impl Outgoing<'_> {
         }
     }
 
-    fn message_of(&self, update: Update, size: &mut Size, change: &ClaimChange) -> Option<ServerMessage> {
+    fn message_of(&self, update: Update, size: &mut Size) -> Option<ServerMessage> {
         match (update, self.sight) {
             // What is gone was drawn by somebody else's leave; what follows is drawn anew.
             (Update::Truncated { to, .. }, Sight::Guest { .. }) => Some(blank(to, *size)),
-            (update, _) => message_of(update, size, change),
+            (update, _) => message_of(update, size),
         }
     }
 
@@ -243,13 +249,15 @@ impl Outgoing<'_> {
             .is_ok()
     }
 
-    fn change(&self, holder: &Holder) -> ClaimChange {
-        let (holds, taken_from) = self
+    /// What the client is told of the claim: that it was taken from it, once.
+    fn change(&mut self, holder: &Holder) -> ClaimChange {
+        let is_new = std::mem::replace(&mut self.told, holder.change()) != holder.change();
+        let (holds, was_taken) = self
             .typist
             .map_or((false, false), |typist| typist.claimant.stands(holder));
         ClaimChange {
             holder: holds,
-            taken_from,
+            taken_from: was_taken && is_new,
             by: holder.by.clone().filter(|_| self.sight == Sight::Whole),
         }
     }
@@ -264,7 +272,7 @@ fn blank(offset: Offset, size: Size) -> ServerMessage {
     }
 }
 
-fn message_of(update: Update, size: &mut Size, change: &ClaimChange) -> Option<ServerMessage> {
+fn message_of(update: Update, size: &mut Size) -> Option<ServerMessage> {
     Some(match update {
         Update::Snapshot(snapshot) => {
             *size = snapshot.size;
@@ -278,12 +286,8 @@ fn message_of(update: Update, size: &mut Size, change: &ClaimChange) -> Option<S
             offset: offset.0,
             bytes,
         },
-        Update::Size { offset, size: new } => {
-            *size = new;
-            size_message(offset, new, change.clone())
-        }
         // The next output's offset says where the gap ends.
-        Update::Truncated { .. } => return None,
+        Update::Truncated { .. } | Update::Size { .. } => return None,
         Update::Exit(exit) => ServerMessage::Exit(wire_exit(exit)),
     })
 }

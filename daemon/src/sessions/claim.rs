@@ -39,6 +39,15 @@ pub(crate) struct Holder {
     pub by: Option<String>,
     /// The former holder, if the claim was taken and not left.
     taken_from: Option<u64>,
+    /// Counts the changes.
+    change: u64,
+}
+
+impl Holder {
+    /// The number of the change that made it the holder: who was told of that one once knows it.
+    pub(crate) fn change(&self) -> u64 {
+        self.change
+    }
 }
 
 /// One attachment's part in a claim; dropping it leaves the claim to the next.
@@ -116,6 +125,7 @@ impl Claim {
                 number,
                 by,
                 taken_from: former,
+                change: current.change + 1,
             };
             true
         });
@@ -176,7 +186,7 @@ impl Claimant {
         self.change(false, |table, number| table.rules.silent(number, is_silent));
     }
 
-    /// Whether the holder is this one, and whether the claim was taken from it just now.
+    /// Whether the holder is this one, and whether the claim was taken from it by the last change.
     pub(crate) fn stands(&self, holder: &Holder) -> (bool, bool) {
         (
             holder.number == Some(self.number),

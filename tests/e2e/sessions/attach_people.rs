@@ -76,6 +76,30 @@ async fn a_page_gets_the_size_when_its_person_says_so_and_gives_it_back() {
 }
 
 #[tokio::test]
+async fn who_lost_the_size_is_told_once() {
+    let daemon = TestDaemon::start().await;
+    let owner = daemon.owner();
+    let session = owner.shell("echo ready; read x").await;
+    let device = daemon.device(Role::Operator).await;
+    let mut terminal = owner.attach(&session.id, Mode::Write, "0").await;
+    terminal.send(&size(160, 40).0).await;
+    let mut page = device.attach_like_a_browser(&session.id, Mode::Write, "0").await;
+    page.send(&size(50, 20).0).await;
+    for _ in 0..2 {
+        page.send(&ClientMessage::Claim).await;
+        terminal.until_claim(|claim| claim.taken_from).await;
+        for (offer, now) in [size(60, 20), size(50, 20)] {
+            page.send(&offer).await;
+            terminal.until_size(now).await;
+            let told = terminal.until_claim(|_| true).await;
+            assert!(!told.taken_from && !told.holder && told.by.is_some(), "{told:?}");
+        }
+        page.send(&ClientMessage::Yield).await;
+        terminal.until_claim(|claim| claim.holder).await;
+    }
+}
+
+#[tokio::test]
 async fn a_viewer_that_asks_for_the_size_changes_nothing() {
     let daemon = TestDaemon::start().await;
     let owner = daemon.owner();

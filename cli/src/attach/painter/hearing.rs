@@ -2,7 +2,7 @@
 
 use std::{io::Write, time::Instant};
 
-use protocol::attach::{Hello, Mode, Presence, ServerMessage};
+use protocol::attach::{ClaimChange, Hello, Mode, Presence, ServerMessage};
 
 use super::{NOTICE, Painter};
 use crate::{
@@ -47,6 +47,18 @@ impl<W: Write + Send + 'static> Painter<W> {
             Mode::Write => format!("{unconfirmed}; type them again if they are missing"),
             Mode::View | Mode::Lossless => format!("{ONLY_VIEWS}; {unconfirmed}"),
         });
+    }
+
+    /// Takes who holds the size; who lost it is told to whom.
+    pub(super) fn claimed(&mut self, claim: ClaimChange) {
+        let sized_by = claim.by.filter(|_| !claim.holder);
+        match &sized_by {
+            Some(by) if claim.taken_from => self.say(format!("{} has the size now", escape(by))),
+            // It is ours again, or nobody's.
+            None if self.sized_by.is_some() => self.unsay(),
+            _ => {}
+        }
+        self.sized_by = sized_by;
     }
 
     /// Takes the words over the screen away.

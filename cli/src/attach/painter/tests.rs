@@ -151,6 +151,8 @@ fn a_writer_whose_size_was_taken_sees_a_picture_until_it_is_back() {
     bench.snapshot((70, 5), b"one\x1b[?1000h");
     bench.resized((90, 20), Some("laptop"));
     assert_eq!(bench.painter.face, Face::Pictures);
+    assert_eq!(bench.lines()[4], " build: laptop has the size now");
+    bench.job(Job::Typed);
     assert!(
         bench.lines()[4].contains("90 × 20, in part, the size of laptop"),
         "{:?}",
