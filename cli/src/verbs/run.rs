@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, env};
 
 use protocol::{
     attach::Mode,
-    sessions::{NewSession, Session, Size},
+    sessions::{NewSession, Session, SessionState, Size},
 };
 
 use crate::{
@@ -96,7 +96,10 @@ pub(crate) async fn run(args: Args, target: &Target) -> Result<u8, Failure> {
     let end = if is_interactive {
         attach::interactive(&client, &session.id, Mode::Write, Begin::Output).await?
     } else {
-        plain::follow(&client, &session.id).await?
+        match plain::follow(&client, &session.id).await {
+            Err(Failure::ClosedPipe) => return Err(unread(&client, &session).await),
+            followed => followed?,
+        }
     };
     match end {
         End::Exited(ended) => {
@@ -107,6 +110,19 @@ pub(crate) async fn run(args: Args, target: &Target) -> Result<u8, Failure> {
         }
         left => Ok(super::attach::left(&client, &session.name, Mode::Write, &left)),
     }
+}
+
+/// Nobody reads the output any more; who asked is told that the program does not end because of that.
+async fn unread(client: &Client, session: &Session) -> Failure {
+    let now = client.get::<Session>(&format!("/sessions/{}", session.id)).await;
+    if now.is_ok_and(|now| now.state == SessionState::Running) {
+        let name = escape(&session.name);
+        output::note(&format!(
+            "{name} goes on; `transom stop{} {name}` ends it",
+            client.flag()
+        ));
+    }
+    Failure::ClosedPipe
 }
 
 fn directory(wanted: Option<&str>) -> Result<String, Failure> {

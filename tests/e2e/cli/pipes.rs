@@ -126,3 +126,25 @@ async fn no_color_is_honoured_on_a_terminal() {
         }
     }
 }
+
+#[tokio::test]
+async fn who_reads_no_more_of_a_run_is_told_that_the_program_goes_on() {
+    let daemon = TestDaemon::start().await;
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let child = daemon
+        .command(&["run", "--name", "flood", "yes"])
+        .stdin(Stdio::null())
+        .stdout(writer)
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let output = within("the end of `run yes`", child.wait_with_output())
+        .await
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(said, "flood goes on; `transom stop flood` ends it\n");
+    assert_eq!(daemon.cli(&["stop", "flood"]).await.code, 0);
+}
