@@ -6,7 +6,7 @@ mod values;
 
 use std::{net::SocketAddr, path::Path, time::Duration};
 
-pub(crate) use keys::nearest;
+pub(crate) use keys::near;
 pub use layers::{Layers, Source};
 use pairing::Role;
 

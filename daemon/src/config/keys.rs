@@ -41,6 +41,12 @@ pub(crate) fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>)
         .unwrap_or_default()
 }
 
+/// The same, where at most every other character has to be edited: what is further away was not meant.
+pub(crate) fn near<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let nearest = nearest(word, candidates);
+    (2 * edits(word, nearest) <= word.chars().count()).then_some(nearest)
+}
+
 /// Levenshtein's distance (Soviet Physics Doklady 10, 1966), in characters.
 fn edits(left: &str, right: &str) -> usize {
     let right: Vec<char> = right.chars().collect();

@@ -42,6 +42,14 @@ pub(crate) enum SessionError {
         /// How many may be.
         most: usize,
     },
+    /// More lines are asked for than are shown at once.
+    #[error("{given} lines are too many: at most {most} are shown")]
+    TooManyLines {
+        /// How many were asked for.
+        given: usize,
+        /// How many may be.
+        most: usize,
+    },
     /// A label has no name, or control characters.
     #[error("`{0}` cannot be a label")]
     MalformedLabel(String),
@@ -140,6 +148,7 @@ impl SessionError {
             Self::FromNowOn => (403, "not_permitted", "wait for silence, or read the output"),
             Self::ForeignTrust => (403, "foreign_trust", "leave `trusted` out"),
             Self::TooLarge { .. } => (400, "too_large", "send less"),
+            Self::TooManyLines { .. } => (400, "too_large", "ask for fewer"),
             Self::MalformedLabel(_) => (
                 400,
                 "malformed_label",

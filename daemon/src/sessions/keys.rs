@@ -17,12 +17,12 @@ pub(crate) struct KeyModes {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum UnknownKey {
     /// No key has this name.
-    #[error("`{name}` is no key; the nearest is `{nearest}`")]
+    #[error("`{name}` is no key{}", .nearest.map(|nearest| format!("; the nearest is `{nearest}`")).unwrap_or_default())]
     Name {
         /// As asked for.
         name: String,
-        /// The known name that looks most like it.
-        nearest: String,
+        /// The known name that looks most like it, if one does.
+        nearest: Option<&'static str>,
     },
     /// The key is there, but no terminal has bytes for it with these modifiers.
     #[error("no terminal can send `{0}`")]
@@ -102,7 +102,7 @@ fn press(name: &str, modes: KeyModes, into: &mut Vec<u8>) -> Result<(), UnknownK
         None => {
             return Err(UnknownKey::Name {
                 name: shown(name),
-                nearest: name::nearest(key).to_owned(),
+                nearest: name::nearest(key),
             });
         }
     }

@@ -43,7 +43,7 @@ impl Handle {
     /// The screen, or lines of the scrollback, with all the output that there is now.
     ///
     /// # Errors
-    /// [`SessionError::TooLarge`], or [`SessionError::NoMarks`] where the last command's output is asked of a session whose
+    /// [`SessionError::TooManyLines`], or [`SessionError::NoMarks`] where the last command's output is asked of a session whose
     /// shell does not mark it.
     pub(crate) async fn screen(
         &self,
@@ -53,8 +53,7 @@ impl Handle {
         self.at_hand(permit)?;
         let given = query.lines.unwrap_or(0) as usize;
         if given > MAX_LINES {
-            return Err(SessionError::TooLarge {
-                what: "lines",
+            return Err(SessionError::TooManyLines {
                 given,
                 most: MAX_LINES,
             });

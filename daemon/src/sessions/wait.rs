@@ -106,7 +106,7 @@ impl Text {
             .size_limit(MAX_COMPILED)
             .dfa_size_limit(MAX_COMPILED)
             .build();
-        let pattern = built.map_err(|error| SessionError::MalformedPattern(error.to_string()))?;
+        let pattern = built.map_err(|error| SessionError::MalformedPattern(reason(&error.to_string())))?;
         Ok(Self {
             pattern,
             from: 0,
@@ -186,6 +186,12 @@ async fn over(idle: Option<&Silence>) {
     }
 }
 
+/// What is wrong with a regular expression: the last line. Those before it draw the place, for a screen of their own.
+fn reason(said: &str) -> String {
+    let last = said.lines().last().unwrap_or_default();
+    last.strip_prefix("error: ").unwrap_or(last).to_owned()
+}
+
 /// A longer wait is asked for again.
 const MAX_WAIT: Duration = Duration::from_secs(60 * 60);
 
@@ -200,3 +206,18 @@ const MAX_PATTERN: usize = 1_024;
 
 /// Bytes that a regular expression may compile to.
 const MAX_COMPILED: usize = 1024 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::{SessionError, Text};
+
+    #[test]
+    fn what_is_wrong_with_a_pattern_is_said_in_one_line() {
+        for (pattern, reason) in [("(", "unclosed group"), ("a{1001}{1001}", "")] {
+            let Err(SessionError::MalformedPattern(said)) = Text::parse(pattern) else {
+                panic!("{pattern} is none");
+            };
+            assert!(said.starts_with(reason) && !said.contains('\n'), "{said}");
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! The names of keys: those of tmux, and the spellings that people try first.
 
-use crate::config::nearest as nearest_of;
+use crate::config;
 
 /// A key, by what a terminal makes of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,8 +34,8 @@ pub(super) fn find(name: &str) -> Option<Key> {
     named.map(|(_, key)| *key)
 }
 
-/// The name that looks most like it.
-pub(super) fn nearest(name: &str) -> &'static str {
+/// The name that looks most like it, if one is like it at all.
+pub(super) fn nearest(name: &str) -> Option<&'static str> {
     // A name as long as a message is like none, and comparing costs its length.
     let name: String = name.chars().take(32).collect();
     let lower = name.to_ascii_lowercase();
@@ -43,9 +43,9 @@ pub(super) fn nearest(name: &str) -> &'static str {
         .iter()
         .map(|(known, _)| known.to_ascii_lowercase())
         .collect();
-    let best = nearest_of(&lower, lowered.iter().map(String::as_str));
+    let best = config::near(&lower, lowered.iter().map(String::as_str))?;
     let found = NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(best));
-    found.map_or("Enter", |(known, _)| *known)
+    found.map(|(known, _)| *known)
 }
 
 const fn keypad(plain: char, letter: char) -> Key {
