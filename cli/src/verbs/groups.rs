@@ -2,12 +2,18 @@
 
 use std::fmt::Write as _;
 
-use clap::Command;
+use clap::{Arg, Command};
 
 use crate::output::STRONG;
 
-/// The command with its verbs listed in groups instead of in one row.
+/// The command with its verbs listed in groups instead of in one row, and `--on` where it can be used.
 pub(crate) fn grouped(command: Command) -> Command {
+    let command = LOCAL.iter().fold(command, |command, verb| {
+        command.mut_subcommand(verb, |verb| {
+            // Understood all the same, so that it can be said why not.
+            verb.arg(Arg::new("on").long("on").global(true).hide(true))
+        })
+    });
     let width = command
         .get_subcommands()
         .map(|verb| verb.get_name().len())
@@ -52,14 +58,69 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ("Daemons elsewhere", &["remote", "whoami"]),
     ("The daemon", &["up", "status", "restart", "shutdown", "config"]),
 ];
+/// Verbs about this machine alone.
+const LOCAL: [&str; 14] = [
+    "up",
+    "pair",
+    "approve",
+    "reject",
+    "disconnect",
+    "audit",
+    "invite",
+    "guests",
+    "status",
+    "restart",
+    "shutdown",
+    "remote",
+    "config",
+    "shell-init",
+];
 const INFALLIBLE: &str = "writing to a String cannot fail";
 
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
 
-    use super::GROUPS;
+    use super::{GROUPS, LOCAL, grouped};
     use crate::Cli;
+
+    #[test]
+    fn a_flag_is_offered_only_where_it_can_be_used_and_understood_everywhere() {
+        let mut command = grouped(Cli::command());
+        command.build();
+        for verb in command
+            .get_subcommands_mut()
+            .filter(|verb| verb.get_name() != "help")
+        {
+            let offers = verb.render_long_help().to_string().contains("--on");
+            assert_eq!(offers, !LOCAL.contains(&verb.get_name()), "{}", verb.get_name());
+        }
+        let on = |words: &[&str]| {
+            let matches = grouped(Cli::command()).try_get_matches_from(words).unwrap();
+            <Cli as clap::FromArgMatches>::from_arg_matches(&matches)
+                .unwrap()
+                .on
+        };
+        for words in [
+            &["transom", "--on", "x", "up"][..],
+            &["transom", "up", "--on", "x"],
+            &["transom", "ls", "--on", "x"],
+            &["transom", "config", "--on", "x", "show"],
+            &["transom", "config", "show", "--on", "x"],
+        ] {
+            assert_eq!(on(words).as_deref(), Some("x"), "{words:?}");
+        }
+    }
+
+    #[test]
+    fn the_help_of_a_verb_is_short_unless_it_has_more_to_say() {
+        let mut command = grouped(Cli::command());
+        let verb = command.find_subcommand_mut("shell-init").unwrap();
+        assert_eq!(
+            verb.render_help().to_string(),
+            verb.render_long_help().to_string()
+        );
+    }
 
     #[test]
     fn every_verb_stands_in_one_group() {
