@@ -34,11 +34,11 @@ pub(crate) fn parse(text: &str) -> Result<u64, String> {
 /// A sentence that says what is taken.
 pub(crate) fn parse_fine(text: &str) -> Result<Duration, String> {
     let Some(number) = text.strip_suffix("ms") else {
-        return parse(text).map(Duration::from_secs);
+        return parse(text).map(Duration::from_secs).map_err(|_| FINE.to_owned());
     };
     match number.parse::<u64>() {
         Ok(milliseconds) if milliseconds > 0 => Ok(Duration::from_millis(milliseconds)),
-        _ => Err("a span is a number with a unit: 500ms, 45s, 30m or 12h".to_owned()),
+        _ => Err(FINE.to_owned()),
     }
 }
 
@@ -50,6 +50,15 @@ pub(crate) fn since(then: Timestamp, now: Timestamp) -> String {
 /// How long after `now` it will be, in its largest unit.
 pub(crate) fn until(then: Timestamp, now: Timestamp) -> String {
     brief(then.as_second() - now.as_second())
+}
+
+/// How long after `now` it will be, in hours, the last of which has begun.
+pub(crate) fn hours_until(then: Timestamp, now: Timestamp) -> String {
+    let seconds = u64::try_from(then.as_second() - now.as_second()).unwrap_or_default();
+    match seconds.div_ceil(3_600) {
+        1 => "1 hour".to_owned(),
+        hours => format!("{hours} hours"),
+    }
 }
 
 fn brief(seconds: i64) -> String {
@@ -64,6 +73,8 @@ fn brief(seconds: i64) -> String {
 
 /// Units and their seconds, smallest first.
 const UNITS: [(&str, u64); 5] = [("s", 1), ("m", 60), ("h", 3_600), ("d", 86_400), ("w", 604_800)];
+/// What is taken where milliseconds are.
+const FINE: &str = "a span is a number with a unit: 500ms, 45s, 30m or 12h";
 /// Weeks are understood, and never shown: a span in days is easier to compare.
 const DAYS: usize = 4;
 
@@ -73,7 +84,7 @@ mod tests {
 
     use std::time::Duration;
 
-    use super::{parse, parse_fine, since};
+    use super::{hours_until, parse, parse_fine, since};
 
     #[test]
     fn a_fine_span_may_be_in_milliseconds() {
@@ -82,6 +93,7 @@ mod tests {
         for text in ["ms", "0ms", "-1ms", "1.5ms", "2"] {
             assert!(parse_fine(text).is_err(), "{text}");
         }
+        assert!(parse_fine("1x").unwrap_err().contains("500ms"));
     }
 
     #[test]
@@ -105,6 +117,19 @@ mod tests {
             "9999999999999999w",
         ] {
             assert!(parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_time_to_come_is_said_in_hours_that_have_begun() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        for (seconds, said) in [
+            (86_400, "24 hours"),
+            (86_399, "24 hours"),
+            (3_601, "2 hours"),
+            (59, "1 hour"),
+        ] {
+            assert_eq!(hours_until(at(seconds), at(0)), said);
         }
     }
 

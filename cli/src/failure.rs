@@ -27,7 +27,8 @@ impl Failure {
     pub(crate) fn failed(code: &str, detail: impl Into<String>, hint: impl Into<String>) -> Self {
         let status = match code {
             "not_found" | "session_gone" => 404,
-            "ambiguous" => 409,
+            "session_deleted" => 410,
+            "ambiguous" | "not_deleted" => 409,
             _ => 500,
         };
         Self::with(exit::FAILED, Problem::new(status, code, detail, hint))

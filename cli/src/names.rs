@@ -12,13 +12,48 @@ use protocol::{
 
 use crate::{
     client::{self, Client},
+    escape::escape,
     failure::Failure,
 };
 
 /// The daemon's session that the word means; deleted ones are not meant.
 pub(crate) async fn find(client: &Client, word: &str) -> Result<Session, Failure> {
     let sessions: Vec<Session> = client.get("/sessions").await?;
-    session(&sessions, word).cloned()
+    match session(&sessions, word) {
+        Ok(session) => Ok(session.clone()),
+        Err(failure) => Err(explained(client, &[word], failure).await),
+    }
+}
+
+/// Why one of the words means no session, where it means one that is deleted.
+pub(crate) async fn explained(client: &Client, words: &[impl AsRef<str>], failure: Failure) -> Failure {
+    if !is_missing(&failure) {
+        return failure;
+    }
+    let Ok(all) = client.get::<Vec<Session>>("/sessions?deleted=true").await else {
+        return failure;
+    };
+    let meant = words.iter().filter_map(|word| session(&all, word.as_ref()).ok());
+    match meant.into_iter().find(|session| session.purge_at.is_some()) {
+        Some(session) => deleted(session, &client.flag()),
+        None => failure,
+    }
+}
+
+/// Whether a word meant nothing at all.
+pub(crate) fn is_missing(failure: &Failure) -> bool {
+    matches!(failure, Failure::Problem { problem, .. } if problem.code == MISSING)
+}
+
+fn deleted(session: &Session, flag: &str) -> Failure {
+    let name = escape(&session.name);
+    Failure::failed(
+        "session_deleted",
+        format!("the session `{name}` is deleted"),
+        format!(
+            "`transom restore{flag} {name}` brings it back; `transom ls --deleted{flag}` shows what there is"
+        ),
+    )
 }
 
 /// The sessions that the words mean, each once, in the words' order.
@@ -199,7 +234,7 @@ fn only<'a, T, D: Display>(
     match found[..] {
         [one] => Ok(one),
         [] => Err(Failure::failed(
-            "not_found",
+            MISSING,
             format!("there is no {kind} `{word}`"),
             missing,
         )),
@@ -223,6 +258,7 @@ fn only<'a, T, D: Display>(
     }
 }
 
+const MISSING: &str = "not_found";
 /// How the hint begins where a session is not found from inside of another.
 pub(crate) const INSIDE: &str = "this runs inside of session";
 /// How many of those that a word could mean are named.

@@ -19,7 +19,7 @@ use crate::{
 Ctrl-\\ then d detaches, and the session goes on; Ctrl-\\ twice sends Ctrl-\\ to the program. The session takes \
 this terminal's size. What was on the screen before is back afterwards.")]
 pub(crate) struct Args {
-    /// The session's name or id, or a beginning that only it has
+    /// Name or id of the session, or a beginning that only it has
     name: String,
 }
 
@@ -33,7 +33,10 @@ pub(super) async fn follow(target: &Target, word: &str, mode: Mode) -> Result<u8
     attach::refuse_unless_possible()?;
     let client = target.client()?;
     let sessions: Vec<Session> = client.get("/sessions").await?;
-    let session = names::session(&sessions, word)?;
+    let session = match names::session(&sessions, word) {
+        Ok(session) => session,
+        Err(failure) => return Err(names::explained(&client, std::slice::from_ref(&word), failure).await),
+    };
     match attach::interactive(&client, &session.id, mode, Begin::Screen).await? {
         End::Exited(ended) => {
             output::note(&format!("{} {}", escape(&session.name), exit::in_words(&ended)));

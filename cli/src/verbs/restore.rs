@@ -4,7 +4,7 @@ use protocol::sessions::Session;
 use serde_json::json;
 
 use super::ls;
-use crate::{escape::escape, exit, failure::Failure, names, output, target::Target};
+use crate::{client::Client, escape::escape, exit, failure::Failure, names, output, target::Target};
 
 /// Arguments of `restore`.
 #[derive(Debug, clap::Args)]
@@ -23,7 +23,10 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: &Args, target: &Target) -> Result<u8, Failure> {
     let client = target.client()?;
     let deleted = ls::deleted(&client).await?;
-    let meant = names::sessions(&deleted, &args.names)?;
+    let meant = match names::sessions(&deleted, &args.names) {
+        Ok(meant) => meant,
+        Err(failure) => return Err(explained(&client, &args.names, failure).await),
+    };
     let mut restored = Vec::with_capacity(meant.len());
     for session in meant {
         let path = format!("/sessions/{}/restore", session.id);
@@ -37,4 +40,22 @@ pub(crate) async fn run(args: &Args, target: &Target) -> Result<u8, Failure> {
         }
     }
     Ok(exit::OK)
+}
+
+/// Why one of the words means no deleted session: it may mean one that is there.
+async fn explained(client: &Client, words: &[String], failure: Failure) -> Failure {
+    if !names::is_missing(&failure) {
+        return failure;
+    }
+    let Ok(sessions) = client.get::<Vec<Session>>("/sessions").await else {
+        return failure;
+    };
+    match words.iter().find_map(|word| names::session(&sessions, word).ok()) {
+        Some(session) => Failure::failed(
+            "not_deleted",
+            format!("the session `{}` is not deleted", escape(&session.name)),
+            "there is nothing to restore",
+        ),
+        None => failure,
+    }
 }

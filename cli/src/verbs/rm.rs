@@ -33,7 +33,10 @@ pub(crate) async fn run(args: &Args, target: &Target) -> Result<u8, Failure> {
         "/sessions"
     };
     let sessions: Vec<Session> = client.get(list).await?;
-    let meant = names::sessions(&sessions, &args.names)?;
+    let meant = match names::sessions(&sessions, &args.names) {
+        Ok(meant) => meant,
+        Err(failure) => return Err(names::explained(&client, &args.names, failure).await),
+    };
     let query = RemoveQuery { purge: args.purge };
     let removals = meant.iter().map(|session| {
         let path = with_query(&format!("/sessions/{}", session.id), &query);
@@ -58,8 +61,8 @@ fn said(session: &Session, purge: bool, flag: &str) -> String {
     let name = escape(&session.name);
     match session.purge_at {
         Some(end) if !purge => {
-            let left = duration::until(end, Timestamp::now());
-            format!("{name} is deleted; `transom restore{flag} {name}` brings it back within the next {left}")
+            let left = duration::hours_until(end, Timestamp::now());
+            format!("{name} is deleted; for {left} `transom restore{flag} {name}` brings it back")
         }
         _ => format!("{name} is deleted for good"),
     }

@@ -21,7 +21,10 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: &Args, target: &Target) -> Result<u8, Failure> {
     let client = target.client()?;
     let sessions: Vec<Session> = client.get("/sessions").await?;
-    let meant = names::sessions(&sessions, &args.names)?;
+    let meant = match names::sessions(&sessions, &args.names) {
+        Ok(meant) => meant,
+        Err(failure) => return Err(names::explained(&client, &args.names, failure).await),
+    };
     let stops = meant.iter().map(|session| async {
         client
             .post::<Stopped>(&format!("/sessions/{}/stop", session.id), &json!({}))

@@ -222,6 +222,29 @@ async fn a_deleted_session_comes_back_until_it_is_purged() {
 }
 
 #[tokio::test]
+async fn who_names_a_deleted_session_or_restores_one_that_is_not_is_told_so() {
+    let daemon = TestDaemon::start().await;
+    let session = echoing(&daemon).await;
+    let name = session.name.as_str();
+    let live = daemon.cli(&["restore", name]).await;
+    assert!(
+        live.code == 1 && live.stderr.contains(&format!("`{name}` is not deleted")),
+        "{live:?}"
+    );
+    let removed = daemon.cli(&["rm", name]).await;
+    assert!(removed.stdout.contains("for 24 hours"), "{removed:?}");
+    for verb in ["rm", "stop", "screen"] {
+        let gone = daemon.cli(&[verb, name]).await;
+        assert_eq!(gone.code, 1, "{gone:?}");
+        for word in ["is deleted", "`transom restore", "`transom ls --deleted`"] {
+            assert!(gone.stderr.contains(word), "{verb}: {gone:?}");
+        }
+    }
+    let nobody = daemon.cli(&["rm", "nobody"]).await;
+    assert!(nobody.stderr.contains("there is no session"), "{nobody:?}");
+}
+
+#[tokio::test]
 async fn a_session_can_be_renamed_and_noted() {
     let daemon = TestDaemon::start().await;
     let session = daemon.owner().shell("read x").await;
