@@ -149,8 +149,9 @@ impl Failure {
 
     /// Nothing came back in time.
     pub(crate) fn no_answer(place: &Place) -> Self {
-        Self::timed_out(format!("the daemon at {place} did not answer in time"))
-            .with_hint_for(place, remote::SLOW)
+        let detail = format!("the daemon at {place} did not answer in time");
+        let problem = Problem::new(504, "timed_out", detail, HUNG);
+        Self::with(exit::TIMED_OUT, problem).with_hint_for(place, remote::SLOW)
     }
 
     /// The same with another hint, if it is about a remote.
@@ -257,6 +258,10 @@ fn io_kind(error: &(dyn Error + 'static)) -> Option<io::ErrorKind> {
     }
     None
 }
+
+/// What to do where this machine's own daemon does not answer.
+const HUNG: &str = "it is busy: ask again in a moment; where that does not help, `transom restart --force` starts it again, \
+                    and sessions go on";
 
 #[cfg(test)]
 mod tests {

@@ -51,10 +51,5 @@ fn own(client: &Client) -> Result<String, Failure> {
     let session = env::var("TRANSOM_SESSION")
         .ok()
         .filter(|id| !id.is_empty() && client.remote().is_none());
-    session.ok_or_else(|| {
-        Failure::usage(
-            "a note needs a session, and this runs in none of that daemon's",
-            "name one: `transom note NAME TEXT`",
-        )
-    })
+    session.ok_or_else(|| Failure::usage("outside of a session, name one", "`transom note NAME TEXT`"))
 }

@@ -10,7 +10,7 @@ use crate::{failure::Failure, target::Target};
 Ctrl-\\ then d, or Ctrl-C, detaches. The session keeps its size: where it is larger than this terminal, the part \
 around its cursor is shown.")]
 pub(crate) struct Args {
-    /// The session's name or id, or a beginning that only it has
+    /// Name or id of the session, or a beginning that only it has
     name: String,
 }
 

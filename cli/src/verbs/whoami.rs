@@ -37,8 +37,16 @@ fn in_words(me: &WhoAmI) -> String {
             )
         }
     };
-    format!("{who}; may {}", me.scopes.join(", "))
+    let scopes: Vec<&str> = me.scopes.iter().map(String::as_str).collect();
+    let told: Vec<&str> = scopes
+        .into_iter()
+        .filter(|scope| !OF_ANYBODY.contains(scope))
+        .collect();
+    format!("{who}; may {}", told.join(", "))
 }
+
+/// What needs no right, or none but to be known.
+const OF_ANYBODY: [&str; 2] = ["public", "any"];
 
 #[cfg(test)]
 mod tests {
@@ -48,11 +56,11 @@ mod tests {
     fn a_device_is_told_its_name_its_role_and_what_it_may() {
         let me = serde_json::from_value(serde_json::json!({
             "principal": "device", "device_id": "dev_0000000000000001", "label": "my\u{202e}laptop", "role": "viewer",
-            "scopes": ["any", "session:view"], "instance": "i", "life": "l",
+            "scopes": ["public", "any", "session:view"], "instance": "i", "life": "l",
         }));
         assert_eq!(
             in_words(&me.unwrap()),
-            "the device \"my\\u{202e}laptop\" (dev_0000000000000001), viewer; may any, session:view"
+            "the device \"my\\u{202e}laptop\" (dev_0000000000000001), viewer; may session:view"
         );
     }
 }
