@@ -95,3 +95,29 @@ async fn the_last_commands_output_is_shown_where_the_shell_marks_it() {
         .await;
     assert_eq!(answer.verdict(), "409 no_marks");
 }
+
+#[tokio::test]
+async fn scrollback_that_is_asked_for_under_output_joins_without_a_gap() {
+    let daemon = TestDaemon::start().await;
+    let owner = daemon.owner();
+    // Each line says its own number.
+    let session = owner
+        .shell("n=0; while :; do echo $n; n=$((n+1)); [ $((n % 100)) = 0 ] && sleep 0.01; done")
+        .await;
+    let path = format!("/v1/sessions/{}", session.id);
+    owner.get(&format!("{path}/wait?text=300")).await;
+    for _ in 0..20 {
+        let screen: Screen = owner.get(&format!("{path}/screen?format=json")).await.ok();
+        let before = screen.lines[0].number;
+        let above = format!("{path}/screen?format=json&lines=100&before={before}");
+        let above: Screen = owner.get(&above).await.ok();
+        let lines: Vec<_> = above.lines.iter().chain(&screen.lines).collect();
+        assert_eq!(lines[0].number + 100, before);
+        for (line, number) in lines.iter().zip(lines[0].number..) {
+            let is_begun = number.to_string().starts_with(&line.text);
+            // The cursor's line may be written just now.
+            let is_whole = line.text == number.to_string() || number + 1 >= screen.top_line + 30 && is_begun;
+            assert!(line.number == number && is_whole, "{number}: {line:?}");
+        }
+    }
+}
