@@ -2,7 +2,6 @@
 
 use std::{
     collections::HashSet,
-    io,
     path::{Path, PathBuf},
     sync::{Arc, Weak},
     time::Duration,
@@ -34,8 +33,13 @@ impl Sessions {
                 }
                 continue;
             }
+            let id = folder.file_name().and_then(|name| name.to_str());
+            if error.is_no_record() && id.is_some_and(|id| id.parse::<SessionId>().is_ok()) {
+                // Its program is held, and whoever takes it over writes one.
+                continue;
+            }
             tracing::error!(folder = %folder.display(), %error, "a session's record was not taken, and stays as it is");
-            if let Some(id) = folder.file_name().and_then(|name| name.to_str()) {
+            if let Some(id) = id {
                 self.table().unsaved.insert(id.to_owned());
             }
         }
@@ -69,8 +73,10 @@ impl Sessions {
         let Some(id) = name.filter(|name| name.parse::<SessionId>().is_ok()) else {
             return false;
         };
-        let has_no_record = matches!(error, Unreadable::Io(error) if error.kind() == io::ErrorKind::NotFound);
-        has_no_record && folder.is_dir() && !held.contains(id)
+        error.is_no_record()
+            && folder.is_dir()
+            && !held.contains(id)
+            && !self.table().unsaved.contains(id)
     }
 
     /// What a session's engine is made with.

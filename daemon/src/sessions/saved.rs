@@ -81,6 +81,13 @@ pub(super) enum Unreadable {
     Damaged(String),
 }
 
+impl Unreadable {
+    /// Whether there is no file: its daemon died before it was first written, or the disk was full then.
+    pub(super) fn is_no_record(&self) -> bool {
+        matches!(self, Self::Io(error) if error.kind() == io::ErrorKind::NotFound)
+    }
+}
+
 impl Saved {
     /// Reads the file of a session's folder. Blocks.
     ///

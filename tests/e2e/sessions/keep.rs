@@ -9,6 +9,7 @@ use harness::{DaemonOptions, TestDaemon};
 use pairing::UnixMillis;
 use protocol::{
     access::Status,
+    attach::Mode,
     sessions::{Output, Session, SessionState},
 };
 use serde_json::json;
@@ -144,6 +145,32 @@ async fn a_folder_without_a_record_goes_and_one_that_is_not_ours_stays() {
     daemon.kill_and_restart().await;
     assert!(!sessions.join(&session.id).exists());
     assert!(sessions.join("mine").exists());
+}
+
+#[tokio::test]
+async fn a_running_session_without_a_record_gets_one_and_keeps_it() {
+    let mut daemon = TestDaemon::start().await;
+    let session = daemon.owner().shell("echo hello; read x; exit 3").await;
+    let mut attached = daemon.owner().attach(&session.id, Mode::View, "0").await;
+    attached.until("hello").await;
+    daemon.kill().await;
+    // As of a daemon that died before it wrote one, or had no room for it.
+    let folder = daemon.folder().join("sessions").join(&session.id);
+    fs::remove_file(folder.join("session.json")).unwrap();
+    daemon.start_again().await;
+    let path = format!("/v1/sessions/{}", session.id);
+    let changes = json!({ "name": "found" });
+    let changed = daemon.owner().request("PATCH", &path, Some(&changes)).await;
+    assert_eq!(changed.status, 200);
+    let mut attached = daemon.owner().attach(&session.id, Mode::Write, "0").await;
+    attached.send_input(b"\n").await;
+    attached.until_exit().await;
+    kept(&daemon, &session.id).await;
+    daemon.kill_and_restart().await;
+    let seen = daemon.owner().session(&session.id).await;
+    assert_eq!((seen.name.as_str(), seen.exit.unwrap().code), ("found", Some(3)));
+    let output: Output = daemon.owner().get(&format!("{path}/output")).await.ok();
+    assert!(output.data.0.starts_with(b"hello\r\n"));
 }
 
 #[tokio::test]
