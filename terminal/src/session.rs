@@ -267,20 +267,22 @@ impl Session {
     ///
     /// What it started is whoever descends from the session's reaper, also what left its group and terminal and lost
     /// its parents. What became another user's (`sudo`) can be ended only where the session has a cgroup, and is not
-    /// waited for elsewhere.
-    pub async fn stop(&self) {
+    /// waited for elsewhere: false is returned then.
+    pub async fn stop(&self) -> bool {
         let shared = Arc::clone(&self.shared);
         let stopping = tokio::spawn(async move {
-            let Some(tree) = &shared.tree else { return };
+            let Some(tree) = &shared.tree else { return true };
             if !tree.stop().await {
                 tracing::warn!("a session holds processes of another user, which were not ended");
-                return;
+                return false;
             }
             shared.until_over().await;
+            true
         });
-        if let Err(error) = stopping.await {
+        stopping.await.unwrap_or_else(|error| {
             tracing::error!(%error, "stopping a session failed");
-        }
+            false
+        })
     }
 
     /// Kills the program and all that it started, at once; otherwise as [`stop`](Self::stop). For sessions whose keeper
