@@ -71,6 +71,9 @@ pub(crate) enum SessionError {
     /// The program takes no input, and there is no more room for it.
     #[error("the program takes no input; a part of this may have reached it")]
     InputStuck,
+    /// Some of a session's processes could not be ended.
+    #[error("some of what this session started could not be ended, and runs on")]
+    NotStopped,
     /// The regular expression is none, or too large.
     #[error("the text is not a regular expression: {0}")]
     MalformedPattern(String),
@@ -172,6 +175,11 @@ impl SessionError {
             ),
             Self::ProgramEnded => (409, "program_ended", "start another session"),
             Self::InputStuck => (409, "input_stuck", "wait until the program reads, or stop it"),
+            Self::NotStopped => (
+                409,
+                "not_stopped",
+                "what became another user's (`sudo`) is ended by that user; ask again then",
+            ),
             Self::MalformedPattern(_) => (
                 400,
                 "malformed_pattern",

@@ -119,7 +119,8 @@ impl Handle {
     /// Ends the program and all that it started, and shows the session as it stands then.
     ///
     /// # Errors
-    /// [`SessionError::Ended`] where the permit ended before anything was done.
+    /// [`SessionError::Ended`] where the permit ended before anything was done, [`SessionError::NotStopped`] where some of it
+    /// goes on.
     pub(crate) async fn stop(&self, permit: &Permit<Manage>, peer: &Peer) -> Result<Session, SessionError> {
         self.at_hand(permit)?;
         let row = actor::row(permit.principal(), peer, "session_stopped", self.id());
@@ -136,18 +137,25 @@ impl Handle {
         Ok(self.record.show())
     }
 
-    /// Ends the program, if it runs, and all that it started; also of a session that could not be taken over yet.
+    /// Ends the program, if it runs, and all that it started, also what it left running when it ended, and also where it could not
+    /// be taken over yet.
     ///
     /// # Errors
-    /// [`SessionError::OutOfReach`] where it has not begun.
+    /// [`SessionError::NotStopped`] where some of it goes on, and [`SessionError::OutOfReach`] where it has not begun.
     pub(super) async fn stop_program(&self) -> Result<(), SessionError> {
-        if let Some(engine) = self.record.live() {
-            engine.stop().await;
-        } else if self.record.is_out_of_reach() {
-            let is_it = |listed: &Listed| listed.id.to_string() == self.id();
-            if self.sessions.shared.keeper.end(is_it).await == 0 {
-                return Err(SessionError::OutOfReach);
-            }
+        let keeper = &self.sessions.shared.keeper;
+        if let Some(engine) = self.record.live().filter(|engine| engine.process_id().is_some()) {
+            return match engine.stop().await {
+                true => Ok(()),
+                false => Err(SessionError::NotStopped),
+            };
+        }
+        let is_it = |listed: &Listed| listed.id.to_string() == self.id();
+        if !self.record.is_out_of_reach() {
+            // It ended before this daemon began, so only the keeper knows who is left.
+            keeper.end(|listed| listed.is_forgotten && is_it(listed)).await;
+        } else if keeper.end(is_it).await == 0 {
+            return Err(SessionError::OutOfReach);
         }
         Ok(())
     }

@@ -13,7 +13,8 @@ impl Handle {
     /// deadline that is fixed now; with `purge` it is forgotten at once.
     ///
     /// # Errors
-    /// [`SessionError`], with the session still there; its program may have been stopped.
+    /// [`SessionError`], with the session still there; its program may have been stopped, and runs on where that is
+    /// [`SessionError::NotStopped`].
     pub(crate) async fn remove(
         &self,
         permit: &Permit<Manage>,
@@ -34,8 +35,10 @@ impl Handle {
         if !permit.is_current() {
             return Err(SessionError::Ended);
         }
+        let stopped = self.stop_program().await;
         if self.record.is_running() {
-            self.stop_program().await?;
+            // Nobody could ask for its end any more.
+            stopped?;
         }
         let now = server::clock::timestamp(server::clock::now());
         if purge {

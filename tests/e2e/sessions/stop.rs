@@ -1,7 +1,11 @@
 //! `POST /v1/sessions/{id}/stop`.
 
-use harness::{TestDaemon, until};
-use protocol::{attach::Mode, sessions::Stopped};
+use harness::{DaemonOptions, TestDaemon, descendants, until};
+use protocol::{
+    attach::Mode,
+    sessions::{Session, SessionState, Stopped},
+};
+use rustix::process::{Pid, Signal, kill_process};
 
 #[tokio::test]
 async fn stopping_ends_the_program_with_what_it_started_and_says_how_it_ended() {
@@ -55,4 +59,77 @@ async fn a_session_that_is_not_there_is_an_error() {
         .post(&format!("{path}/stop"), &serde_json::json!({}))
         .await;
     assert_eq!(stop.verdict(), "404 session_not_found");
+}
+
+#[tokio::test]
+async fn what_an_ended_program_left_running_is_ended_also_after_the_daemon_was_replaced() {
+    let mut daemon = TestDaemon::start().await;
+    let owner = daemon.owner();
+    let mut ids = Vec::new();
+    for _ in 0..4 {
+        let session = owner
+            .shell("setsid -f sleep 600 >/dev/null 2>&1 </dev/null")
+            .await;
+        assert_eq!(owner.ended(&session.id).await.exit.unwrap().code, Some(0));
+        let file = daemon.folder().join("sessions").join(&session.id);
+        until("the record on disk", || async {
+            let text = std::fs::read_to_string(file.join("session.json")).ok()?;
+            text.contains("\"last_line\"").then_some(())
+        })
+        .await;
+        ids.push(session.id);
+    }
+    for _ in 0..2 {
+        daemon.kill_and_restart().await;
+    }
+    assert_eq!(daemon.programs().len(), 4, "nobody asked for their end");
+    let owner = daemon.owner();
+    let path = |at: usize| format!("/v1/sessions/{}", ids[at]);
+    let stop = |at: usize| format!("{}/stop", path(at));
+    assert_eq!(owner.post(&stop(0), &()).await.status, 200);
+    assert_eq!(daemon.programs().len(), 3);
+    // It is read from the disk for who looks at it.
+    assert_eq!(owner.get(&format!("{}/screen", path(1))).await.status, 200);
+    assert_eq!(owner.post(&stop(1), &()).await.status, 200);
+    assert_eq!(daemon.programs().len(), 2);
+    assert_eq!(owner.request("DELETE", &path(2), None::<&()>).await.status, 200);
+    assert_eq!(daemon.programs().len(), 1);
+    let purge = format!("{}?purge=true", path(3));
+    assert_eq!(owner.request("DELETE", &purge, None::<&()>).await.status, 200);
+    assert_eq!(daemon.programs(), Vec::<u32>::new());
+}
+
+#[tokio::test]
+async fn who_stops_or_deletes_a_session_is_told_where_its_end_cannot_be_seen() {
+    let daemon = TestDaemon::start_with(DaemonOptions {
+        arguments: vec!["--no-cgroups".to_owned()],
+        ..DaemonOptions::default()
+    })
+    .await;
+    let owner = daemon.owner();
+    let session = owner.shell("sleep 600").await;
+    let below = descendants(daemon.keeper().unwrap());
+    let reaper = below.iter().find(|process| !daemon.programs().contains(process));
+    let reaper = Pid::from_raw(reaper.unwrap().cast_signed()).unwrap();
+    // As where another user's processes are hidden: nobody is seen, and nobody says that all is over.
+    kill_process(reaper, Signal::STOP).unwrap();
+    let path = format!("/v1/sessions/{}", session.id);
+    let stop = format!("{path}/stop");
+    let (stopped, deleted, purged) = tokio::join!(
+        owner.post(&stop, &()),
+        async { owner.request("DELETE", &path, None::<&()>).await },
+        async {
+            owner
+                .request("DELETE", &format!("{path}?purge=true"), None::<&()>)
+                .await
+        },
+    );
+    for refused in [stopped, deleted, purged] {
+        assert_eq!(refused.verdict(), "409 not_stopped");
+    }
+    let seen: Session = owner.session(&session.id).await;
+    assert_eq!((seen.state, seen.purge_at), (SessionState::Running, None));
+    kill_process(reaper, Signal::CONT).unwrap();
+    assert_eq!(owner.post(&stop, &()).await.status, 200);
+    assert!(owner.ended(&session.id).await.exit.is_some());
 }
