@@ -165,6 +165,7 @@ impl Sessions {
         Ok(Reservation {
             sessions: self.clone(),
             name,
+            is_fulfilled: false,
         })
     }
 }
@@ -173,17 +174,26 @@ impl Sessions {
 struct Reservation {
     sessions: Sessions,
     name: String,
+    is_fulfilled: bool,
 }
 
 impl Reservation {
-    fn fulfil(&self, record: &Arc<Record>) {
-        self.sessions.table().records.push(record.clone());
+    /// Gives the place and the name to a session: it counts once.
+    fn fulfil(mut self, record: &Arc<Record>) {
+        let mut table = self.sessions.table();
+        table.records.push(record.clone());
+        table.reserved.remove(&self.name);
+        drop(table);
+        self.is_fulfilled = true;
     }
 }
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        self.sessions.table().reserved.remove(&self.name);
+        // By now the name may be reserved by somebody else.
+        if !self.is_fulfilled {
+            self.sessions.table().reserved.remove(&self.name);
+        }
     }
 }
 

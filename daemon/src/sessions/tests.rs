@@ -1,5 +1,7 @@
 //! What a principal that ends on the way may still do: nothing.
 
+use std::task::Poll;
+
 use pairing::{Authenticated, DeviceId, Manage, Permit, Principal, Role, Standing, View};
 use protocol::{events::Event, sessions::NewSession};
 use server::{
@@ -176,4 +178,30 @@ async fn who_was_revoked_on_the_way_stops_nothing() {
     sessions.stop_all().await;
     // The keeper ends with its last session.
     sessions.shared.keeper.forget(id.parse().unwrap()).await;
+}
+
+#[tokio::test]
+async fn a_session_that_is_being_written_down_takes_one_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let sessions = sessions(folder.path());
+    let owner = Authenticated::new(Principal::Owner, Standing::new());
+    let permit = owner.permit::<Manage>(None).unwrap();
+    for _ in 0..2 {
+        create(&sessions, &permit).await.unwrap();
+    }
+    let mut third = std::pin::pin!(create(&sessions, &permit));
+    // Not polled again once it is listed: its file is not written yet.
+    std::future::poll_fn(|context| {
+        let _ = third.as_mut().poll(context);
+        match sessions.count() {
+            (3, 3) => Poll::Ready(()),
+            _ => Poll::Pending,
+        }
+    })
+    .await;
+    let fourth = create(&sessions, &permit).await;
+    assert!(fourth.is_ok(), "{fourth:?}");
+    let fifth = create(&sessions, &permit).await;
+    assert!(matches!(fifth, Err(SessionError::TooMany(4))), "{fifth:?}");
+    sessions.stop_all().await;
 }
