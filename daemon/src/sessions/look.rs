@@ -7,7 +7,7 @@ use protocol::{
 };
 use terminal::Offset;
 
-use super::{Handle, SessionError, sight::screen_since, wire_size};
+use super::{Handle, SessionError, sight::screen_of, wire_size};
 
 impl Handle {
     /// Output by offset, up to the end that there is now. An offset beyond it gives nothing, from the end on.
@@ -60,7 +60,8 @@ impl Handle {
         }
         let engine = self.record.engine()?;
         if let Some(since) = self.since(permit) {
-            return shown(&*screen_since(engine, since).await, query);
+            // Up to the end that there is now: who floods it would be followed for ever.
+            return shown(&*screen_of(engine, since, engine.end()).await, query);
         }
         engine.rebuilt().await;
         engine.drawn().await;

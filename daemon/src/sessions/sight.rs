@@ -40,22 +40,27 @@ impl Handle {
     }
 }
 
-/// What the output from an offset on draws into a blank terminal, as far as it is kept.
-pub(super) async fn screen_since(engine: &terminal::Session, since: Offset) -> Box<dyn Screen> {
+/// What the output from one offset to another draws into a blank terminal, as far as it is kept.
+pub(super) async fn screen_of(engine: &terminal::Session, since: Offset, until: Offset) -> Box<dyn Screen> {
     let mut screen = terminal::screen(engine.size());
     let mut from = since;
-    loop {
-        let output = engine.output(from, PIECE).await;
-        screen.feed(&output.bytes);
+    while from < until {
+        let rest = usize::try_from(until.since(from)).unwrap_or(PIECE);
+        let output = engine.output(from, rest.min(PIECE)).await;
+        // What it gives may begin behind a gap, and behind the end.
+        let rest = usize::try_from(until.since(output.offset)).unwrap_or(usize::MAX);
+        screen.feed(&output.bytes[..output.bytes.len().min(rest)]);
         // Nobody answers what a program asked of somebody else's terminal.
         screen.take_replies();
-        if output.bytes.is_empty() || output.next_offset >= output.end {
-            screen.release();
-            return screen;
+        if output.bytes.is_empty() {
+            break;
         }
         from = output.next_offset;
+        tokio::task::yield_now().await;
     }
+    screen.release();
+    screen
 }
 
 /// Bytes that are drawn at a time: others of the daemon have their turn in between.
-const PIECE: usize = 256 * 1024;
+const PIECE: usize = 64 * 1024;

@@ -9,9 +9,9 @@ use server::{
     peer::{LocalPeer, Peer},
     store::Store,
 };
-use terminal::{DescriptorLimit, KeeperOptions, Size};
+use terminal::{DescriptorLimit, KeeperOptions, Offset, Size};
 
-use super::{Handle, SessionError, Sessions, Settings, publish};
+use super::{Handle, SessionError, Sessions, Settings, publish, sight::screen_of};
 use crate::{events::Events, keeper::KeeperLink};
 
 const PEER: Peer = Peer::Local(LocalPeer { uid: 0, pid: None });
@@ -203,5 +203,30 @@ async fn a_session_that_is_being_written_down_takes_one_place() {
     assert!(fourth.is_ok(), "{fourth:?}");
     let fifth = create(&sessions, &permit).await;
     assert!(matches!(fifth, Err(SessionError::TooMany(4))), "{fifth:?}");
+    sessions.stop_all().await;
+}
+
+#[tokio::test]
+async fn what_a_guest_is_shown_ends_where_the_output_ended_when_it_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let sessions = sessions(folder.path());
+    let owner = Authenticated::new(Principal::Owner, Standing::new());
+    let permit = owner.permit::<Manage>(None).unwrap();
+    let new = NewSession {
+        command: "seq".to_owned(),
+        args: vec!["1".to_owned(), "100000".to_owned()],
+        ..NewSession::default()
+    };
+    let id = sessions.create(&permit, &PEER, new).await.unwrap().id;
+    let handle = sessions.find(&id).unwrap();
+    until_kept(&handle).await;
+    let engine = handle.record.live().unwrap();
+    // Behind `54`, as the terminal makes two bytes of the end of each line.
+    let until = Offset(9 * 3 + 45 * 4);
+    let screen = screen_of(engine, Offset(0), until).await;
+    let lines = screen.text_lines();
+    let last = lines.iter().rfind(|line| !line.is_empty());
+    assert_eq!(last.map(String::as_str), Some("54"));
+    assert!(engine.end() > until);
     sessions.stop_all().await;
 }
