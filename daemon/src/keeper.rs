@@ -1,5 +1,6 @@
 //! The daemon's keeper: found at the start where one runs, started with the first session elsewhere, and mourned when it dies.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -24,6 +25,8 @@ pub(crate) struct KeeperLink {
 #[derive(Debug)]
 struct Shared {
     options: KeeperOptions,
+    /// Where the socket of a keeper is that an older daemon started.
+    former: Option<PathBuf>,
     /// What the directory of the sessions' cgroups is called.
     name: String,
     /// Locked while a keeper is looked for or started, so that there is one.
@@ -63,13 +66,15 @@ impl KeeperLink {
             program: "/proc/self/exe".into(),
             arguments,
         };
-        Self::with(options, name)
+        let former = Some(paths.former_keeper()).filter(|former| *former != options.socket);
+        Self::with(options, former, name)
     }
 
-    pub(crate) fn with(options: KeeperOptions, name: String) -> Self {
+    pub(crate) fn with(options: KeeperOptions, former: Option<PathBuf>, name: String) -> Self {
         Self {
             shared: Arc::new(Shared {
                 options,
+                former,
                 name,
                 finding: tokio::sync::Mutex::default(),
                 turns: Semaphore::new(AT_ONCE as usize),
@@ -85,7 +90,7 @@ impl KeeperLink {
     /// When one runs and does not serve this daemon.
     pub(crate) async fn find(&self) -> Result<Vec<Listed>, KeeperError> {
         let _finding = self.shared.finding.lock().await;
-        let Some(keeper) = Keeper::connect(&self.shared.options.socket).await? else {
+        let Some(keeper) = self.running().await? else {
             return Ok(Vec::new());
         };
         let keeper = self.begin(keeper);
@@ -233,6 +238,17 @@ impl KeeperLink {
     async fn settled(&self) {
         // The sender lives in `shared`.
         let _ = self.losses().wait_for(|_| !self.is_mourning()).await;
+    }
+
+    /// A connection to the keeper that runs, if one does.
+    async fn running(&self) -> Result<Option<Keeper>, KeeperError> {
+        match (
+            Keeper::connect(&self.shared.options.socket).await?,
+            &self.shared.former,
+        ) {
+            (None, Some(former)) => Keeper::connect(former).await,
+            (found, _) => Ok(found),
+        }
     }
 
     fn begin(&self, keeper: Keeper) -> Arc<Keeper> {

@@ -112,9 +112,19 @@ impl Paths {
         self.runtime.join("transom.sock")
     }
 
-    /// The keeper's socket, 0600.
+    /// The keeper's socket, 0600. It is kept with the state, unless no socket can be there: the runtime directory goes with the
+    /// user's last login, and is another's or none for who does not log in, while the keeper lives.
     pub fn keeper(&self) -> PathBuf {
-        self.runtime.join("keeper.sock")
+        let kept = self.state.join(KEEPER);
+        match kept.as_os_str().len() <= MAX_SOCKET_PATH {
+            true => kept,
+            false => self.former_keeper(),
+        }
+    }
+
+    /// Where older daemons had the keeper's socket.
+    pub fn former_keeper(&self) -> PathBuf {
+        self.runtime.join(KEEPER)
     }
 
     /// The SQLite store, 0600.
@@ -143,6 +153,7 @@ impl Paths {
     }
 }
 
+const KEEPER: &str = "keeper.sock";
 /// `sun_path` is 108 bytes with its closing NUL (unix(7)).
 const MAX_SOCKET_PATH: usize = 107;
 
@@ -186,6 +197,28 @@ mod tests {
             paths.socket(),
             Path::new("/home/ann/.local/state/transom/transom.sock")
         );
+    }
+
+    #[test]
+    fn the_keeper_is_where_the_state_is_whoever_logged_in() {
+        let runtime = tempfile::tempdir().unwrap();
+        let variable = |home: &str| {
+            let home = PathBuf::from(home);
+            |name: &str| match name {
+                "HOME" => Some(home.clone()),
+                "XDG_RUNTIME_DIR" => Some(runtime.path().into()),
+                _ => None,
+            }
+        };
+        let paths = Paths::resolve(None, variable("/home/ann")).unwrap();
+        assert_eq!(paths.socket(), runtime.path().join("transom/transom.sock"));
+        assert_eq!(
+            paths.keeper(),
+            Path::new("/home/ann/.local/state/transom/keeper.sock")
+        );
+        let long = format!("/{}", "x".repeat(100));
+        let paths = Paths::resolve(None, variable(&long)).unwrap();
+        assert_eq!(paths.keeper(), paths.former_keeper());
     }
 
     #[test]

@@ -37,7 +37,7 @@ fn sessions(folder: &std::path::Path) -> Sessions {
             .map(Into::into)
             .to_vec(),
     };
-    let keeper = KeeperLink::with(options, "transom-test".to_owned());
+    let keeper = KeeperLink::with(options, None, "transom-test".to_owned());
     Sessions::new(settings, Events::new(0), opened.store, keeper)
 }
 

@@ -276,3 +276,41 @@ async fn what_a_machine_that_fell_over_left_of_a_session_is_shown() {
     );
     assert_eq!(seen.size, size);
 }
+
+#[tokio::test]
+async fn sessions_go_on_when_the_runtime_directory_went_with_the_last_login() {
+    let folder = tempfile::tempdir().unwrap();
+    let runtime = folder.path().join("runtime");
+    std::fs::create_dir(&runtime).unwrap();
+    let login = DaemonOptions {
+        environment: vec![
+            ("TRANSOM_DIR".to_owned(), String::new()),
+            ("XDG_RUNTIME_DIR".to_owned(), runtime.display().to_string()),
+        ],
+        ..DaemonOptions::default()
+    };
+    let mut daemon = TestDaemon::start_with(login.clone()).await;
+    assert!(daemon.socket().starts_with(&runtime), "as for who logs in");
+    let session = daemon.owner().shell("echo ready; read x; exit 7").await;
+    daemon
+        .owner()
+        .attach(&session.id, Mode::View, "0")
+        .await
+        .until("ready")
+        .await;
+    let no_login = DaemonOptions {
+        environment: login.environment[..1].to_vec(),
+        ..DaemonOptions::default()
+    };
+    for again in [&login, &no_login] {
+        daemon.signal(Signal::KILL);
+        std::fs::remove_dir_all(&runtime).unwrap();
+        std::fs::create_dir(&runtime).unwrap();
+        daemon.start_again_with(again).await;
+        let seen = daemon.owner().session(&session.id).await;
+        assert_eq!(seen.state, SessionState::Running);
+    }
+    let mut attached = daemon.owner().attach(&session.id, Mode::Write, "0").await;
+    attached.send_input(b"\n").await;
+    assert_eq!(attached.until_exit().await.code, Some(7));
+}
