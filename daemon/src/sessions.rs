@@ -155,6 +155,22 @@ impl Sessions {
             .collect()
     }
 
+    /// Waits a moment for the screens of running sessions that have to be drawn again, as this daemon took them over: they know
+    /// the titles and last lines. Of all sessions, or of one.
+    pub(crate) async fn drawn_again(&self, only: Option<&str>) {
+        let records = self.table().records.clone();
+        let wanted = records
+            .iter()
+            .filter(|record| record.is_running() && only.is_none_or(|only| record.resource.as_str() == only));
+        let engines = wanted.filter_map(|record| record.live());
+        timeout(
+            AGAIN,
+            futures_util::future::join_all(engines.map(terminal::Session::rebuilt)),
+        )
+        .await
+        .ok();
+    }
+
     /// Where the output of a session ends now, for guests who may look from here on; none where there is no such session.
     pub(crate) fn stands_at(&self, resource: &ResourceId) -> Option<u64> {
         let handle = self.find(resource.as_str()).ok()?;
@@ -277,6 +293,9 @@ impl Sessions {
 
 /// Time for the disk to take the last of a session.
 const LAST_WRITE: Duration = Duration::from_secs(5);
+
+/// How long who asks what sessions look like waits for that: dozens are drawn again meanwhile, and nobody minds.
+const AGAIN: Duration = Duration::from_millis(50);
 
 #[cfg(test)]
 mod tests;

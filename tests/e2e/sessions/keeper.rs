@@ -4,7 +4,7 @@ use harness::{DaemonOptions, Gate, TestDaemon, until};
 use protocol::{
     access::Status,
     attach::{CLOSE_GONE, ClientMessage, LOST, Mode},
-    sessions::{Output, SessionState, Size, Waited, WaitedFor},
+    sessions::{Output, Session, SessionState, Size, Waited, WaitedFor},
 };
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -87,6 +87,27 @@ async fn a_full_screen_is_the_same_after_a_kill() {
     let mut attached = daemon.owner().attach(&session.id, Mode::Write, "screen").await;
     attached.until("drawn").await.send_input(b"\n").await;
     attached.until("on").await;
+}
+
+#[tokio::test]
+async fn a_list_right_after_a_kill_has_titles_and_last_lines() {
+    let mut daemon = TestDaemon::start().await;
+    for number in 0..5 {
+        let script = format!(r"printf '\033]0;title {number}\007one\nline {number}\n'; read x");
+        let session = daemon.owner().shell(&script).await;
+        let mut attached = daemon.owner().attach(&session.id, Mode::View, "0").await;
+        attached.until(&format!("line {number}\r\n")).await;
+    }
+    daemon.kill_and_restart().await;
+    let listed: Vec<Session> = daemon.owner().get("/v1/sessions").await.ok();
+    for (number, seen) in listed.iter().enumerate() {
+        assert_eq!(seen.title, Some(format!("title {number}")));
+        assert_eq!(seen.last_line, format!("line {number}"));
+    }
+    assert_eq!(listed.len(), 5);
+    daemon.kill_and_restart().await;
+    let seen = daemon.owner().session(&listed[0].id).await;
+    assert_eq!(seen.last_line, "line 0");
 }
 
 #[tokio::test]

@@ -10,5 +10,6 @@ pub(crate) async fn list(
     Permitted(permit): Permitted<View>,
     Query(query): Query<ListQuery>,
 ) -> Json<Vec<Session>> {
+    app.sessions.drawn_again(None).await;
     Json(app.sessions.list(&permit, query.deleted))
 }

@@ -12,5 +12,6 @@ pub(crate) async fn show(
     Permitted(permit): Permitted<View>,
     Path(id): Path<String>,
 ) -> Result<Json<Session>, SessionError> {
+    app.sessions.drawn_again(Some(&id)).await;
     app.sessions.find(&id)?.show(&permit).map(Json)
 }
