@@ -386,6 +386,18 @@ pub(crate) struct Drawn {
     pub(crate) ground: Offset,
     /// How many size changes it has made.
     pub(crate) sizes: u64,
+    /// Whether it is begun. One that has to be drawn again counts as drawn before, but has seen nothing.
+    pub(crate) is_begun: bool,
+}
+
+impl Drawn {
+    /// The oldest offset that it needs.
+    pub(crate) fn needs(&self) -> Offset {
+        match self.is_begun {
+            true => self.ground,
+            false => Offset::START,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy)]

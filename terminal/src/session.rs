@@ -370,6 +370,7 @@ impl Shared {
             seen: journal.end(),
             ground: journal.end(),
             sizes: journal.first_size_from(Offset(u64::MAX)),
+            is_begun: rebuild.is_done(),
         };
         // One that has to be drawn again is begun when it is.
         let size = match rebuild.is_done() {

@@ -103,7 +103,9 @@ impl Master {
             self.watch();
             return;
         }
-        wait_for_screen(shared).await;
+        if shared.drawn.borrow().is_begun {
+            wait_for_screen(shared).await;
+        }
         let is_told = self.told().is_some();
         match self.take(shared).await {
             Outcome::Read { is_all, .. } => {
@@ -116,8 +118,7 @@ impl Master {
                     self.flood(shared);
                 }
             }
-            // The screen is waited for first.
-            Outcome::Full => {}
+            Outcome::Full => wait_for_screen(shared).await,
             Outcome::Empty if is_told => self.full_turns = 0,
             Outcome::Empty | Outcome::Closed => self.register_anew().await,
         }
@@ -199,16 +200,20 @@ impl Master {
     }
 }
 
-/// Waits while the screen is too far behind, or the journal is full of what it has not drawn.
-async fn wait_for_screen(shared: &Shared) {
+/// Waits while the screen is too far behind, or the journal is full of what it has not drawn; a screen that has to be drawn
+/// again is begun for that.
+async fn wait_for_screen(shared: &Arc<Shared>) {
     let is_near = |drawn: &Drawn| {
         let journal = shared.journal();
         let behind = journal.end().since(drawn.seen);
-        behind < MAX_BEHIND.min(journal.capacity() as u64 / 2) && journal.room(drawn.ground) >= READ_SIZE
+        behind < MAX_BEHIND.min(journal.capacity() as u64 / 2) && journal.room(drawn.needs()) >= READ_SIZE
     };
     let drawn = *shared.drawn.borrow();
     if is_near(&drawn) {
         return;
+    }
+    if !drawn.is_begun {
+        shared.hurry();
     }
     // The sender lives in `shared`.
     let _ = shared.drawn.subscribe().wait_for(is_near).await;
@@ -260,7 +265,7 @@ fn read_some(terminal: &OwnedFd, shared: &Arc<Shared>) -> Outcome {
 
 /// Takes what one read gives into the journal, without waiting; says nobody so.
 pub(super) fn read_once(terminal: &OwnedFd, shared: &Shared, buffer: &mut [u8; READ_SIZE]) -> Outcome {
-    let needed = shared.drawn.borrow().ground;
+    let needed = shared.drawn.borrow().needs();
     if shared.journal().room(needed) < READ_SIZE {
         return Outcome::Full;
     }

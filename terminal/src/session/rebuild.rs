@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
 
+use super::store::ENOUGH;
 use super::{Session, Shared};
 use crate::attachment::Drawn;
 use crate::checkpoint::Checkpoint;
@@ -107,6 +108,12 @@ impl Shared {
         let _ = self.rebuild.is_done.subscribe().wait_for(|done| *done).await;
     }
 
+    /// Has the screen begun at once, and the disk take what is there: output waits for room.
+    pub(super) fn hurry(self: &Arc<Self>) {
+        self.rebuild.wanted.notify_one();
+        self.appended(ENOUGH);
+    }
+
     /// Waits until the screen is asked for or is due anyway, and begins it with the last checkpoint.
     pub(super) async fn begin_again(self: &Arc<Self>) {
         let wanted = self.rebuild.wanted.notified();
@@ -134,6 +141,7 @@ impl Shared {
             seen: checkpoint.ground,
             ground: checkpoint.ground,
             sizes: checkpoint.sizes,
+            is_begun: true,
         })
     }
 
@@ -148,6 +156,7 @@ impl Shared {
             seen: Offset::START,
             ground: Offset::START,
             sizes: 0,
+            is_begun: true,
         }
     }
 

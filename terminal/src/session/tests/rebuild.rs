@@ -70,6 +70,29 @@ async fn a_viewer_gets_the_screen_that_was_there() {
 }
 
 #[tokio::test]
+async fn nothing_goes_that_a_screen_has_not_seen_that_has_to_be_drawn_again() {
+    let mut journal = journal();
+    journal.append(0, b"\x1b[?1049h\x1b[?2004h", ALL);
+    while journal.end() < Offset(900_000) {
+        journal.append(0, &[b'x'; 10_000], ALL);
+    }
+    assert_eq!(journal.start(), Offset(0));
+    let end = journal.end();
+    let script = "stty -opost; head -c 1000000 /dev/zero | tr '\\0' y; printf end; read line";
+    let session = adopt(script, journal, None).await;
+    // Nobody asks for its screen.
+    let mut attachment = session.attach(Mode::Lossless, Start::Offset(end));
+    read_until(&mut attachment, "end").await;
+    soon(session.rebuilt()).await;
+    soon(session.drawn()).await;
+    session.look(|screen| {
+        assert!(screen.is_alternate());
+        assert!(screen.wants_bracketed_paste());
+    });
+    session.stop().await;
+}
+
+#[tokio::test]
 async fn questions_are_answered_if_they_were_not_before() {
     let mut journal = journal();
     // Two that were answered, the second inside of a synchronized update that was shown when it took too long; then
