@@ -205,10 +205,7 @@ async fn every_row_is_exported_as_a_line_of_json_and_no_file_is_overwritten() {
 #[tokio::test]
 async fn on_a_full_disk_nobody_is_let_in_and_everybody_can_be_put_out() {
     let folder = std::sync::Arc::new(tempfile::Builder::new().prefix("transom").tempdir().unwrap());
-    let Some(disk) = SmallDisk::over(folder.path().to_owned()) else {
-        eprintln!("skipped 1 test: only root can mount a small disk");
-        return;
-    };
+    let disk = SmallDisk::over(folder.path().to_owned());
     let daemon = TestDaemon::start_in(folder.clone(), &DaemonOptions::default()).await;
     let (owner, lost) = (daemon.owner(), daemon.device(Role::Viewer).await);
     let mut pairing = daemon.pairing(Role::Viewer).await;

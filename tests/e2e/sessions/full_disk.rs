@@ -19,10 +19,7 @@ use serde_json::json;
 #[tokio::test]
 async fn a_full_disk_costs_old_output_and_nothing_else_and_is_used_again_when_it_has_room() {
     let mut daemon = TestDaemon::start().await;
-    let Some(disk) = SmallDisk::over(daemon.folder().join("sessions")) else {
-        eprintln!("skipped 1 test: only root can mount a small disk");
-        return;
-    };
+    let disk = SmallDisk::over(daemon.folder().join("sessions"));
     let owner = daemon.owner();
     let script = "stty -echo; echo ready; read x; seq 1 900000; echo the-end; read x; echo recovered; exit 4";
     let session = owner.shell(script).await;
@@ -93,10 +90,7 @@ async fn a_full_disk_costs_old_output_and_nothing_else_and_is_used_again_when_it
 async fn a_disk_that_is_full_under_all_state_stops_no_program_and_no_viewer_and_is_used_again() {
     let mut builder = tempfile::Builder::new();
     let folder = builder.prefix("transom").tempdir().unwrap();
-    let Some(disk) = SmallDisk::over(folder.path().to_owned()) else {
-        eprintln!("skipped 1 test: only root can mount a small disk");
-        return;
-    };
+    let disk = SmallDisk::over(folder.path().to_owned());
     let daemon = TestDaemon::start_in(Arc::new(folder), &DaemonOptions::default()).await;
     let owner = daemon.owner();
     let script =
@@ -193,15 +187,20 @@ async fn who_attaches_while_the_disk_is_full_is_told_why_and_what_to_do_and_can_
 pub(crate) struct SmallDisk(PathBuf);
 
 impl SmallDisk {
-    /// None where this user may not mount.
-    pub(crate) fn over(folder: PathBuf) -> Option<Self> {
+    /// Fails where this user may not mount.
+    pub(crate) fn over(folder: PathBuf) -> Self {
         fs::create_dir_all(&folder).unwrap();
         let mut mount = Command::new("mount");
         mount
             .args(["-t", "tmpfs", "-o", "size=8m,mode=700", "tmpfs"])
             .arg(&folder);
-        let is_mounted = mount.output().is_ok_and(|done| done.status.success());
-        is_mounted.then_some(Self(folder))
+        let done = mount.output().unwrap();
+        let why = String::from_utf8_lossy(&done.stderr);
+        assert!(
+            done.status.success(),
+            "run this test as root, who may mount a small disk: {why}"
+        );
+        Self(folder)
     }
 
     fn filler(&self) -> PathBuf {
