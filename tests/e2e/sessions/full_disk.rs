@@ -147,10 +147,7 @@ async fn a_disk_that_is_full_under_all_state_stops_no_program_and_no_viewer_and_
 async fn who_attaches_while_the_disk_is_full_is_told_why_and_what_to_do_and_can_look_by_other_ways() {
     let mut builder = tempfile::Builder::new();
     let folder = builder.prefix("transom").tempdir().unwrap();
-    let Some(disk) = SmallDisk::over(folder.path().to_owned()) else {
-        eprintln!("skipped 1 test: only root can mount a small disk");
-        return;
-    };
+    let disk = SmallDisk::over(folder.path().to_owned());
     let daemon = TestDaemon::start_in(Arc::new(folder), &DaemonOptions::default()).await;
     let session = daemon.owner().shell("echo ready; read x").await;
     let ready = ["wait", &session.name, "--text", "ready"];
