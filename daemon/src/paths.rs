@@ -202,22 +202,19 @@ mod tests {
     #[test]
     fn the_keeper_is_where_the_state_is_whoever_logged_in() {
         let runtime = tempfile::tempdir().unwrap();
-        let variable = |home: &str| {
-            let home = PathBuf::from(home);
-            |name: &str| match name {
-                "HOME" => Some(home.clone()),
-                "XDG_RUNTIME_DIR" => Some(runtime.path().into()),
-                _ => None,
-            }
+        let variables = |home: &str, name: &str| match name {
+            "HOME" => Some(home.into()),
+            "XDG_RUNTIME_DIR" => Some(runtime.path().into()),
+            _ => None,
         };
-        let paths = Paths::resolve(None, variable("/home/ann")).unwrap();
+        let paths = Paths::resolve(None, |name| variables("/home/ann", name)).unwrap();
         assert_eq!(paths.socket(), runtime.path().join("transom/transom.sock"));
         assert_eq!(
             paths.keeper(),
             Path::new("/home/ann/.local/state/transom/keeper.sock")
         );
         let long = format!("/{}", "x".repeat(100));
-        let paths = Paths::resolve(None, variable(&long)).unwrap();
+        let paths = Paths::resolve(None, |name| variables(&long, name)).unwrap();
         assert_eq!(paths.keeper(), paths.former_keeper());
     }
 
