@@ -73,10 +73,7 @@ impl Sessions {
         let Some(id) = name.filter(|name| name.parse::<SessionId>().is_ok()) else {
             return false;
         };
-        error.is_no_record()
-            && folder.is_dir()
-            && !held.contains(id)
-            && !self.table().unsaved.contains(id)
+        error.is_no_record() && folder.is_dir() && !held.contains(id) && !self.table().unsaved.contains(id)
     }
 
     /// What a session's engine is made with.
