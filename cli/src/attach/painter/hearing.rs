@@ -18,7 +18,10 @@ impl<W: Write + Send + 'static> Painter<W> {
                 let present = (presence.viewers, presence.writers);
                 if std::mem::replace(&mut self.present, present) != present {
                     let words = presence_in_words(self.place.mode, presence);
-                    self.say(words);
+                    self.say(match self.said_of_size() {
+                        Some(size) => format!("{size}; {words}"),
+                        None => words,
+                    });
                 }
             }
             ServerMessage::Hello(hello) => self.greeted(hello),
@@ -53,7 +56,11 @@ impl<W: Write + Send + 'static> Painter<W> {
     pub(super) fn claimed(&mut self, claim: ClaimChange) {
         let sized_by = claim.by.filter(|_| !claim.holder);
         match &sized_by {
-            Some(by) if claim.taken_from => self.say(format!("{} has the size now", escape(by))),
+            // Who takes it has mostly just come, of which there are words already.
+            Some(by) if claim.taken_from => self.say(match (self.said_of_size(), &self.notice) {
+                (None, Some((words, _))) => format!("{}; {words}", has_size(by)),
+                _ => has_size(by),
+            }),
             // It is ours again, or nobody's.
             None if self.sized_by.is_some() => self.unsay(),
             _ => {}
@@ -64,6 +71,13 @@ impl<W: Write + Send + 'static> Painter<W> {
     /// Takes the words over the screen away.
     pub(super) fn unsay(&mut self) {
         self.stale |= self.notice.take().is_some();
+    }
+
+    /// The words of who has the size, while they are shown.
+    fn said_of_size(&self) -> Option<String> {
+        let (words, _) = self.notice.as_ref()?;
+        let size = has_size(self.sized_by.as_deref()?);
+        words.starts_with(&size).then_some(size)
     }
 
     fn greeted(&mut self, hello: &Hello) {
@@ -78,6 +92,10 @@ impl<W: Write + Send + 'static> Painter<W> {
         self.notice = Some((words, Instant::now() + NOTICE));
         self.repaint_all();
     }
+}
+
+fn has_size(by: &str) -> String {
+    format!("{} has the size now", escape(by))
 }
 
 /// Who else is there, with the names of those who may type.

@@ -1,7 +1,7 @@
 use std::sync::{Arc, Mutex};
 
 use protocol::{
-    attach::{ClaimChange, ClientMessage, Mode, ServerMessage},
+    attach::{ClaimChange, ClientMessage, Mode, Presence, ServerMessage},
     sessions,
 };
 use terminal::{Screen, Size};
@@ -352,6 +352,28 @@ fn who_cannot_wait_gets_the_last_screen_and_no_backlog() {
     assert!(bench.painter.out.is_empty());
     bench.leave(true);
     assert_eq!(bench.lines(), ["line", "last", ""], "the cursor is below");
+}
+
+#[test]
+fn who_came_and_who_has_the_size_are_said_together() {
+    let presence = Presence {
+        viewers: 0,
+        writers: 2,
+        typing: vec!["me".to_owned(), "laptop".to_owned()],
+    };
+    for presence_first in [true, false] {
+        let mut bench = Bench::new(Mode::Write, (90, 5), (90, 5));
+        bench.snapshot((90, 5), b"one");
+        if presence_first {
+            bench.job(Job::Server(ServerMessage::Presence(presence.clone())));
+        }
+        bench.resized((90, 20), Some("laptop"));
+        if !presence_first {
+            bench.job(Job::Server(ServerMessage::Presence(presence.clone())));
+        }
+        let said = " build: laptop has the size now; 1 other may type: laptop";
+        assert_eq!(bench.lines()[4], said);
+    }
 }
 
 #[test]
