@@ -161,7 +161,8 @@ async fn a_phone_leaves_the_size_and_the_scrollback_of_a_desktop_as_they_were() 
     let mut viewer = phone.attach(&session.id, Mode::View, "screen").await;
     viewer.until_size(desktop).await;
     terminal.types(b"\r").await;
-    let shown = terminal.until_shows("ready").await;
+    let is_shown = |lines: &[String]| lines[38] == "ready" && lines[39].is_empty();
+    let shown = terminal.until("no words over the screen", is_shown).await;
     let path = format!("/v1/sessions/{}/screen?lines=1000", session.id);
     let before = owner.get(&path).await.body;
     viewer.send(&offer).await;

@@ -85,7 +85,7 @@ async fn a_program_that_was_killed_leaves_no_reports_of_the_mouse_on() {
         let snapshot = String::from_utf8_lossy(&screen.snapshot()).into_owned();
         assert!(shell.text().contains("\x1b[?1003h"), "{}", shell.text());
         assert!(
-            !snapshot.contains("?1003h") && !snapshot.contains("?1006h"),
+            !snapshot.contains("\x1b[?1003h") && !snapshot.contains("\x1b[?1006h"),
             "{snapshot:?}"
         );
     }
