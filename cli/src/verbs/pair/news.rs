@@ -96,9 +96,8 @@ async fn follow<T: DeserializeOwned>(
             return;
         }
         // A daemon that is about to end answers at once, and one of another version may not know how to wait.
-        if is_to_be_waited_for && asked.elapsed() < SOON {
-            sleep(SOON).await;
-        }
+        let least = if is_to_be_waited_for { SOON } else { BRIEF };
+        sleep(least.saturating_sub(asked.elapsed())).await;
     }
 }
 
@@ -108,3 +107,5 @@ const QUEUE: usize = 8;
 const WAIT: Duration = Duration::from_secs(25);
 /// An answer without news that comes so soon was not waited for.
 const SOON: Duration = Duration::from_secs(1);
+/// The least time between two questions: what changes faster is told together.
+const BRIEF: Duration = Duration::from_millis(20);

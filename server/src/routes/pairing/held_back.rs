@@ -3,12 +3,15 @@
 
 use std::{future::Future, sync::Arc, time::Duration};
 
-use axum::response::{IntoResponse, Response};
+use axum::{
+    Json,
+    response::{IntoResponse, Response},
+};
 use http::{
     HeaderMap, HeaderValue, StatusCode,
-    header::{CONTENT_TYPE, ETAG, IF_NONE_MATCH},
+    header::{ETAG, IF_NONE_MATCH},
 };
-use jiff::Timestamp;
+use pairing::UnixMillis;
 use protocol::Bytes64;
 use serde::Serialize;
 use tokio::time::Instant;
@@ -25,8 +28,8 @@ pub(super) struct Asked {
 /// A list as it is now.
 pub(super) struct Listed<T> {
     pub(super) entries: Vec<T>,
-    /// When it is another although nothing happens, as something in it ends.
-    pub(super) until: Option<Timestamp>,
+    /// When each of them ends or has ended, by the clock that judges it.
+    pub(super) ends: Vec<UnixMillis>,
 }
 
 impl Asked {
@@ -67,18 +70,18 @@ impl Asked {
             let changed = access.pairing_changed.notified();
             tokio::pin!(changed);
             changed.as_mut().enable();
-            let Listed { entries, until } = list(access);
-            let body = serde_json::to_vec(&entries).map_err(|error| Failure::internal(&error))?;
-            let tag = tag(&body);
+            let list = list(access);
+            let tag = list.tag().map_err(|error| Failure::internal(&error))?;
             if self.known.as_ref() != Some(&tag) {
-                let json = HeaderValue::from_static("application/json");
-                return Ok(([(CONTENT_TYPE, json), (ETAG, tag)], body).into_response());
+                return Ok(([(ETAG, tag)], Json(list.entries)).into_response());
             }
             if Instant::now() >= deadline {
                 return Ok((StatusCode::NOT_MODIFIED, [(ETAG, tag)]).into_response());
             }
             // A moment later than the end, so that the next look sees it as over.
-            let end = until.map(|until| Instant::now() + left(until) + Duration::from_millis(1));
+            let end = list
+                .next_end()
+                .map(|left| Instant::now() + left + Duration::from_millis(1));
             tokio::select! {
                 biased;
                 () = &mut over => return Ok((StatusCode::NOT_MODIFIED, [(ETAG, tag)]).into_response()),
@@ -89,21 +92,25 @@ impl Asked {
     }
 }
 
-/// The first of these moments that is still to come.
-pub(super) fn next(moments: impl Iterator<Item = Timestamp>) -> Option<Timestamp> {
-    let now = clock::timestamp(clock::now());
-    moments.filter(|moment| *moment > now).min()
-}
+impl<T: Serialize> Listed<T> {
+    /// What stands for this list: another list has another. Times as people read them are left out, since they move with
+    /// the wall clock.
+    fn tag(&self) -> Result<HeaderValue, serde_json::Error> {
+        let mut entries = serde_json::to_value(&self.entries)?;
+        for entry in entries.as_array_mut().into_iter().flatten() {
+            entry.as_object_mut().map(|entry| entry.remove("expires_at"));
+        }
+        let ends: Vec<i64> = self.ends.iter().map(|end| end.0).collect();
+        let text = serde_json::to_vec(&(entries, ends))?;
+        let digest = ring::digest::digest(&ring::digest::SHA256, &text);
+        let tag = serde_json::to_string(&Bytes64(digest.as_ref().to_vec()))?;
+        Ok(HeaderValue::try_from(tag).expect("base64url in quotes is visible ASCII"))
+    }
 
-fn left(until: Timestamp) -> Duration {
-    let left = until.duration_since(clock::timestamp(clock::now()));
-    left.try_into().unwrap_or_default()
-}
-
-/// What stands for a body: another body has another.
-fn tag(body: &[u8]) -> HeaderValue {
-    let digest = ring::digest::digest(&ring::digest::SHA256, body);
-    let text = serde_json::to_string(&Bytes64(digest.as_ref().to_vec()));
-    HeaderValue::try_from(text.expect("bytes are a string in JSON"))
-        .expect("base64url in quotes is visible ASCII")
+    /// The time until the list is another although nothing happens, as something in it ends.
+    fn next_end(&self) -> Option<Duration> {
+        let now = clock::latest();
+        let ahead = self.ends.iter().filter(|end| **end > now);
+        ahead.min().map(|end| end.since(now))
+    }
 }

@@ -8,7 +8,7 @@ use pairing::{OfferPhase, Role, marker::DeviceManage};
 use protocol::pairing::OfferView;
 
 use super::{
-    held_back::{Asked, Listed, next},
+    held_back::{Asked, Listed},
     poll::Wait,
 };
 use crate::{
@@ -33,11 +33,13 @@ pub(in crate::routes) async fn list(
 
 pub(super) fn listed(access: &Access) -> Listed<OfferView> {
     let default_role = access.config.pairing.default_role;
-    let offers = access.authority().offers(clock::latest()).into_iter();
-    let entries: Vec<_> = offers.map(|offer| view(offer, default_role)).collect();
+    let offers = access.authority().offers(clock::latest());
     Listed {
-        until: next(entries.iter().map(|offer| offer.expires_at)),
-        entries,
+        ends: offers.iter().map(|offer| offer.expires_at).collect(),
+        entries: offers
+            .into_iter()
+            .map(|offer| view(offer, default_role))
+            .collect(),
     }
 }
 

@@ -8,7 +8,7 @@ use pairing::{RequestPhase, marker::DeviceManage};
 use protocol::pairing::{RequestStatus, RequestView};
 
 use super::{
-    held_back::{Asked, Listed, next},
+    held_back::{Asked, Listed},
     poll::Wait,
 };
 use crate::{
@@ -33,10 +33,9 @@ pub(in crate::routes) async fn list(
 
 pub(super) fn listed(access: &Access) -> Listed<RequestView> {
     let requests = access.authority().requests(clock::latest());
-    let entries: Vec<_> = requests.into_iter().map(view).collect();
     Listed {
-        until: next(entries.iter().map(|request| request.expires_at)),
-        entries,
+        ends: requests.iter().map(|request| request.expires_at).collect(),
+        entries: requests.into_iter().map(view).collect(),
     }
 }
 

@@ -97,10 +97,10 @@ async fn an_offer_that_is_burned_ends_the_wait() {
 #[tokio::test]
 async fn what_ends_by_itself_ends_the_wait() {
     let world = world();
-    let end = clock::timestamp(clock::now()) + Duration::from_millis(30);
+    let end = clock::latest().plus(Duration::from_millis(30));
     let list = |_: &Access| Listed {
-        entries: vec![clock::timestamp(clock::now()) >= end],
-        until: Some(end),
+        entries: vec![clock::latest() >= end],
+        ends: vec![end],
     };
     let first = Asked::new(0, &HeaderMap::new());
     let first = first.until_other(&world.access, list, pending()).await.unwrap();
@@ -119,4 +119,23 @@ async fn the_end_of_the_connection_ends_the_wait() {
         .until_other(&world.access, list_requests::listed, over)
         .await;
     assert_eq!(answer.unwrap().status(), StatusCode::NOT_MODIFIED);
+}
+
+#[tokio::test]
+async fn a_time_for_people_that_moves_with_the_wall_clock_makes_no_other_list() {
+    let world = world();
+    let list = |shown: &'static str| {
+        move |_: &Access| Listed {
+            entries: vec![serde_json::json!({ "id": 1, "expires_at": shown })],
+            ends: vec![pairing::UnixMillis(1)],
+        }
+    };
+    let first = Asked::new(0, &HeaderMap::new());
+    let first = first
+        .until_other(&world.access, list("12:00"), pending())
+        .await
+        .unwrap();
+    let asked = Asked::new(0, &knowing(&first));
+    let same = asked.until_other(&world.access, list("12:01"), pending()).await;
+    assert_eq!(same.unwrap().status(), StatusCode::NOT_MODIFIED);
 }
