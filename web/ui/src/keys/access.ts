@@ -103,7 +103,7 @@ async function commitLate(credential: Credential): Promise<Credential> {
   try {
     await call("POST", `/v1/pairing/requests/${credential.uncommitted}/commit`, { bearer: credential.token });
   } catch (error) {
-    if (!(error instanceof Refused) || error.problem.status >= 500) throw error;
+    if (!(error instanceof Refused) || !FINAL.includes(error.problem.code)) throw error;
     await erase(credential.instance);
     throw new NoAccess("unpaired");
   }
@@ -111,3 +111,6 @@ async function commitLate(credential: Credential): Promise<Credential> {
   await save(committed);
   return committed;
 }
+
+/** Refusals after which a pairing can be finished no more. Any other may pass, and the key is needed then. */
+const FINAL = ["unknown_token", "request_expired", "unknown_request", "not_found", "revoked", "expired"];
