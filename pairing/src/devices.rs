@@ -3,6 +3,7 @@
 mod change;
 mod holder;
 mod rebind;
+mod unstored;
 
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
@@ -28,6 +29,8 @@ use crate::{
 pub struct Devices {
     live: BTreeMap<DeviceId, Entry>,
     tombstones: BTreeMap<DeviceId, Tombstone>,
+    /// Ends that no store has: with a restart these devices would be back.
+    unstored: BTreeMap<DeviceId, Revoked>,
     idle: Duration,
 }
 
@@ -57,6 +60,7 @@ impl Devices {
         Self {
             live: BTreeMap::new(),
             tombstones: BTreeMap::new(),
+            unstored: BTreeMap::new(),
             idle,
         }
     }
@@ -167,12 +171,15 @@ impl Devices {
         admits(device.tailnet.as_ref(), device.any_path, from)
     }
 
-    /// Ends a device for good, if `by` may.
+    /// Ends a device for good, if `by` may. One whose end was not stored is ended again, as it was.
     ///
     /// # Errors
     /// See [`RevokeError`].
     pub fn revoke(&mut self, by: &Principal, id: DeviceId, now: UnixMillis) -> Result<Revoked, RevokeError> {
         self.may_revoke(by, id)?;
+        if let Some(again) = self.unstored.remove(&id) {
+            return Ok(again);
+        }
         self.end(id, EndCause::Revoked, now)
             .ok_or(RevokeError::UnknownDevice)
     }
@@ -182,7 +189,8 @@ impl Devices {
     /// # Errors
     /// See [`RevokeError`].
     pub fn may_revoke(&self, by: &Principal, id: DeviceId) -> Result<(), RevokeError> {
-        let target = self.live.get(&id).map(|entry| &entry.device);
+        let live = self.live.get(&id).map(|entry| &entry.device);
+        let target = live.or_else(|| self.unstored.get(&id).map(|revoked| &revoked.device));
         let allowed = match by {
             Principal::Owner => true,
             Principal::Device { id: own, .. } if *own == id => true,

@@ -286,6 +286,11 @@ impl Guests {
         }
     }
 
+    /// The ends that are still to be stored. They are the caller's now: what fails again is noted again.
+    pub fn take_unstored(&mut self) -> Vec<EndedGuest> {
+        self.all.values_mut().filter_map(Guest::take_unstored).collect()
+    }
+
     /// Ends everybody, as when every remote way in is closed. Once all of what is returned is quiet, none of them does anything.
     pub fn end_all(&mut self, now: UnixMillis) -> Vec<EndedGuest> {
         let live = self.all.values_mut().filter(|guest| guest.is_live(now));

@@ -29,6 +29,7 @@ use crate::{
     random,
     refusals::Refusals,
     store::{Opened, Store},
+    unstored::Unstored,
 };
 
 /// What a server is told about itself.
@@ -160,6 +161,8 @@ pub struct Access {
     /// Those of them in which a credential was not right.
     pub(crate) failed: Tally,
     pub(crate) lockdown: Lockdown,
+    /// Ends that are still to be stored.
+    pub(crate) unstored: Unstored,
     link_authority: Mutex<Option<String>>,
     damper: Mutex<Damper>,
     /// Who follows may be late by a few; then it misses the oldest.
@@ -217,6 +220,7 @@ impl Access {
             refused: Tally::default(),
             failed: Tally::default(),
             commits: tokio::sync::Mutex::default(),
+            unstored: Unstored::default(),
             pairing_changed: Notify::new(),
             devices_changed: Notify::new(),
             newcomers: broadcast::Sender::new(NEWCOMERS),

@@ -312,7 +312,9 @@ impl Failure {
             }
             Self::TooManyRequests => "wait for the answers to those that are open",
             Self::TooManyConnections => "close some of this device's connections",
-            Self::RevokedInMemoryOnly => "make the store writable and revoke again before a restart",
+            Self::RevokedInMemoryOnly => {
+                "make the store writable before a restart: the daemon tries again until it is"
+            }
             Self::Internal { .. } => "look for the request_id in the daemon's log",
             Self::StoreFailed => "see the daemon's log: is the disk full or read-only?",
             Self::LockedDown => {

@@ -93,10 +93,8 @@ pub(crate) async fn burn(access: &Access, burned: EndedGuest, peer: &RemotePeer)
     let row = AuditRow::new(clock::now(), nobody, peer.address, action::GUEST_BURNED, guest);
     tracing::warn!(%guest, from = %peer.address, "wrong secrets were shown for an invitation, which was ended");
     close_lane(access);
-    if let Err(error) = access.store.end_guest(burned.record, row).await {
-        access.guests().end_was_not_stored(guest);
-        tracing::error!(%guest, %error, "an ended invitation could not be stored as such; it would return after a restart");
-    }
+    // One that fails is tried again.
+    access.store_guest_end(burned, row).await;
 }
 
 impl Access {
@@ -126,22 +124,20 @@ fn close_lane(access: &Access) {
 
 /// Stores an end and cuts the guest's connections, side by side; returns when both are done and nothing of it is under way.
 async fn finish(access: &Access, dead: EndedGuest, ended: &Ended, row: AuditRow) -> Result<(), Failure> {
-    let EndedGuest { record, standing } = dead;
-    let guest = record.id;
+    let standing = Arc::clone(&dead.standing);
     let closing = async {
         access.connections.cut(ended).await;
         close_lane(access);
     };
-    let (stored, (), ()) = tokio::join!(
-        access.store.end_guest(record, row),
+    let (is_stored, (), ()) = tokio::join!(
+        access.store_guest_end(dead, row),
         closing,
         until_quiet(&standing),
     );
-    stored.map_err(|error| {
-        access.guests().end_was_not_stored(guest);
-        tracing::error!(%guest, %error, "an ended guest could not be stored as such; it would return after a restart");
-        Failure::RevokedInMemoryOnly
-    })
+    match is_stored {
+        true => Ok(()),
+        false => Err(Failure::RevokedInMemoryOnly),
+    }
 }
 
 async fn record_refusal(access: &Access, row: AuditRow, refused: EndGuestError) -> Failure {

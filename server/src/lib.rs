@@ -87,6 +87,7 @@ mod server;
 pub mod shutdown;
 pub mod store;
 mod stream;
+mod unstored;
 mod verify;
 pub mod websocket;
 

@@ -98,16 +98,16 @@ pub(crate) async fn finish(
     ended: &Ended,
     row: AuditRow,
 ) -> Result<(), Failure> {
-    let device = revoked.device.id;
-    let (stored, (), ()) = tokio::join!(
-        access.store.revoke_device(revoked.tombstone, row),
+    let standing = Arc::clone(&revoked.standing);
+    let (is_stored, (), ()) = tokio::join!(
+        access.store_end(revoked, row),
         access.connections.cut(ended),
-        until_quiet(&revoked.standing),
+        until_quiet(&standing),
     );
-    stored.map_err(|error| {
-        tracing::error!(%device, %error, "an ended device could not be stored as such; it would return after a restart");
-        Failure::RevokedInMemoryOnly
-    })
+    match is_stored {
+        true => Ok(()),
+        false => Err(Failure::RevokedInMemoryOnly),
+    }
 }
 
 impl Access {

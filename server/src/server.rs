@@ -23,6 +23,7 @@ use crate::{
     router::Routes,
     routes,
     shutdown::{Shutdown, Stop},
+    unstored,
 };
 
 /// The access layer with the routes behind it.
@@ -72,6 +73,7 @@ impl Server {
         let mut loops = JoinSet::new();
         loops.spawn(expiry::run(Arc::clone(&self.access), stop.clone()));
         loops.spawn(upkeep::run(Arc::clone(&self.access), stop.clone()));
+        loops.spawn(unstored::run(Arc::clone(&self.access), stop.clone()));
         loops.spawn(lockdown::follow(Arc::clone(&self.access), stop.clone()));
         let edge = Arc::new(self.edge());
         let (mut remote, local): (Vec<_>, Vec<_>) = listeners.into_iter().partition(Listener::is_remote);
@@ -92,6 +94,7 @@ impl Server {
         // Whoever still orders something is told that nobody serves any more.
         remote.orders = None;
         connections.drain();
+        unstored::finish(&edge.access).await;
         upkeep::finish(&edge.access).await;
         tokio::select! {
             biased;

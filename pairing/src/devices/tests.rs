@@ -423,3 +423,27 @@ fn a_store_with_a_tombstone_alone_still_tells_its_token() {
     let devices = Devices::load([], [tombstone], IDLE);
     assert_eq!(authenticate(&devices, 1, at(1)), Err(AuthError::Expired));
 }
+
+#[test]
+fn an_end_that_was_not_stored_is_made_again_as_it_was_and_by_whoever_might_make_it_first() {
+    let mut devices = with([device(1), revoker(2), revoker(3)]);
+    let first = devices.revoke(&Principal::Owner, id(3), at(1)).unwrap();
+    devices.end_was_not_stored(first);
+    for weak in [device(1).principal(), revoker(2).principal()] {
+        let refused = devices.revoke(&weak, id(3), at(2)).unwrap_err();
+        assert_eq!(refused, RevokeError::NotPermitted);
+    }
+    let again = devices.revoke(&Principal::Owner, id(3), at(2)).unwrap();
+    assert_eq!(
+        (again.tombstone.cause, again.tombstone.ended),
+        (EndCause::Revoked, at(1))
+    );
+    assert_eq!(
+        devices.revoke(&Principal::Owner, id(3), at(3)).unwrap_err(),
+        RevokeError::UnknownDevice
+    );
+    devices.end_was_not_stored(again);
+    assert_eq!(authenticate(&devices, 3, at(4)), Err(AuthError::Revoked));
+    assert_eq!(devices.take_unstored().len(), 1);
+    assert!(devices.take_unstored().is_empty());
+}

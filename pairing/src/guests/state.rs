@@ -126,4 +126,12 @@ impl Guest {
     pub(super) fn end_was_not_stored(&mut self) {
         self.is_unstored = self.has_ended();
     }
+
+    /// Its end, if that is still to be stored.
+    pub(super) fn take_unstored(&mut self) -> Option<EndedGuest> {
+        core::mem::take(&mut self.is_unstored).then(|| EndedGuest {
+            record: self.record.clone(),
+            standing: Arc::clone(&self.standing),
+        })
+    }
 }

@@ -1,3 +1,5 @@
+mod unstored;
+
 use std::{
     sync::{
         Arc,
