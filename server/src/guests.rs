@@ -2,7 +2,7 @@
 
 use std::{convert::Infallible, sync::Arc, time::Instant};
 
-use pairing::{EndGuestError, EndedGuest, GuestId, Principal, TailnetIdentity};
+use pairing::{EndedGuest, GuestId, Principal, TailnetIdentity};
 use protocol::guests::GuestEnded;
 
 use crate::{
@@ -30,22 +30,24 @@ pub(crate) struct Outcome {
 /// When there is no such guest or the caller may not end it; then nothing was done.
 pub(crate) async fn end(access: &Arc<Access>, by: Revoker, guest: GuestId) -> Result<Outcome, Failure> {
     let started = Instant::now();
-    let row = AuditRow::new(
-        clock::now(),
-        name_of(&by.principal),
-        by.connection.peer(),
-        by.action,
-        guest,
-    );
+    let row = by.row(guest);
     let dead = {
-        let mut guests = access.guests();
-        access
-            .connections()
-            .end_guest(guest, || guests.end(&by.principal, guest, clock::latest()))
+        // What a device may do changes under the lock of the devices.
+        let (_devices, mut guests) = (access.devices(), access.guests());
+        let end = || {
+            // Themselves they may end whatever became of them.
+            if *by.principal() != Principal::Guest(guest) {
+                by.check()?;
+            }
+            guests
+                .end(by.principal(), guest, clock::latest())
+                .map_err(Failure::from)
+        };
+        access.connections().end_guest(guest, end)
     };
     let (dead, mut ended) = match dead {
         Ok(dead) => dead,
-        Err(refused) => return Err(record_refusal(access, row, refused).await),
+        Err(refused) => return Err(by.refused(access, row, refused).await),
     };
     let closed = ended.count() as u64;
     let own = ended.take(by.connection.id());
@@ -129,20 +131,10 @@ async fn finish(access: &Access, dead: EndedGuest, ended: &Ended, row: AuditRow)
         access.connections.cut(ended).await;
         close_lane(access);
     };
-    let (is_stored, (), ()) = tokio::join!(
-        access.store_guest_end(dead, row),
-        closing,
-        until_quiet(&standing),
-    );
+    let (is_stored, (), ()) =
+        tokio::join!(access.store_guest_end(dead, row), closing, until_quiet(&standing),);
     match is_stored {
         true => Ok(()),
         false => Err(Failure::RevokedInMemoryOnly),
     }
-}
-
-async fn record_refusal(access: &Access, row: AuditRow, refused: EndGuestError) -> Failure {
-    if let Err(error) = access.store.append_audit(row.outcome(refused.code())).await {
-        tracing::warn!(%error, "could not record a refused end of a guest");
-    }
-    refused.into()
 }

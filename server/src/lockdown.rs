@@ -233,18 +233,15 @@ pub(crate) async fn lock_down(access: &Arc<Access>, by: Revoker) -> Outcome {
 async fn close_all(access: &Arc<Access>, by: Revoker) -> Result<protocol::access::LockedDown, Failure> {
     let started = Instant::now();
     let _turn = access.lockdown.turn.lock().await;
+    let row = by.row("");
+    if let Err(ended) = by.check() {
+        return Err(by.refused(access, row, ended).await);
+    }
     // On the disk first: what is closed must not come back with a crash. A disk that hangs keeps nothing open.
     let deadline = tokio::time::Instant::from_std(started + DISK);
     let kept = timeout_at(deadline, access.lockdown.on_disk(LockdownFile::create))
         .await
         .unwrap_or_else(|_| Err("the disk does not answer".into()));
-    let row = AuditRow::new(
-        clock::now(),
-        name_of(&by.principal),
-        by.connection.peer(),
-        by.action,
-        "",
-    );
     let closed = shut(access, row, Some(by.connection.id()), deadline).await;
     kept.map_err(|error| {
         tracing::error!(%error, "the lock-down could not be made to last; it would end with a restart");

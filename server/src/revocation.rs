@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pairing::{DeviceId, Principal, ResourceId, RevokeError, Revoked, Standing};
+use pairing::{Authenticated, DeviceId, Principal, ResourceId, Revoked, Standing};
 use tokio::time::sleep;
 
 use crate::{
@@ -20,10 +20,44 @@ use crate::{
 
 /// Who revokes, and on which connection.
 pub(crate) struct Revoker {
-    pub(crate) principal: Principal,
+    pub(crate) authenticated: Authenticated,
     pub(crate) connection: Arc<Connection>,
     /// What the audit trail calls it.
     pub(crate) action: &'static str,
+}
+
+impl Revoker {
+    /// Who revokes.
+    pub(crate) fn principal(&self) -> &Principal {
+        self.authenticated.principal()
+    }
+
+    /// A row about what it does, and to whom.
+    pub(crate) fn row(&self, target: impl ToString) -> AuditRow {
+        let (who, peer) = (name_of(self.principal()), self.connection.peer());
+        AuditRow::new(clock::now(), who, peer, self.action, target)
+    }
+
+    /// Whether it may still do what it might when its request began: reading the rest of that may have taken a while.
+    ///
+    /// # Errors
+    /// [`Failure::Ended`].
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        match self.authenticated.is_current() {
+            true => Ok(()),
+            false => Err(Failure::Ended),
+        }
+    }
+
+    /// The row of what was refused, and what to answer.
+    pub(crate) async fn refused(&self, access: &Access, row: AuditRow, refused: Failure) -> Failure {
+        let row = row.outcome(refused.code());
+        let appended = access.append_audit(self.principal(), self.connection.peer(), row);
+        if let Err(error) = appended.await {
+            tracing::warn!(%error, "could not record a refused revocation");
+        }
+        refused
+    }
 }
 
 /// What a revocation came to.
@@ -40,22 +74,22 @@ pub(crate) struct Outcome {
 pub(crate) async fn revoke(access: &Arc<Access>, by: Revoker, device: DeviceId) -> Result<Outcome, Failure> {
     let started = Instant::now();
     let now = clock::latest();
-    let row = AuditRow::new(
-        clock::now(),
-        name_of(&by.principal),
-        by.connection.peer(),
-        by.action,
-        device,
-    );
+    let row = by.row(device);
     let dead = {
+        // What may be done changes under the same lock.
         let mut devices = access.devices();
-        access
-            .connections()
-            .end(device, || devices.revoke(&by.principal, device, now))
+        let end = || {
+            // Itself it may end whatever became of it.
+            if by.principal().device_id() != Some(device) {
+                by.check()?;
+            }
+            devices.revoke(by.principal(), device, now).map_err(Failure::from)
+        };
+        access.connections().end(device, end)
     };
     let (revoked, mut ended) = match dead {
         Ok(dead) => dead,
-        Err(refused) => return Err(record_refusal(access, &by, row, refused).await),
+        Err(refused) => return Err(by.refused(access, row, refused).await),
     };
     let closed = ended.count() as u64;
     let own = ended.take(by.connection.id());
@@ -78,17 +112,6 @@ pub(crate) async fn revoke(access: &Arc<Access>, by: Revoker, device: DeviceId) 
         .await
         .unwrap_or_else(|crash| Err(Failure::internal(&crash)));
     Ok(Outcome { answer, was_own })
-}
-
-async fn record_refusal(access: &Access, by: &Revoker, row: AuditRow, refused: RevokeError) -> Failure {
-    let row = row.outcome(refused.code());
-    if let Err(error) = access
-        .append_audit(&by.principal, by.connection.peer(), row)
-        .await
-    {
-        tracing::warn!(%error, "could not record a refused revocation");
-    }
-    refused.into()
 }
 
 /// Stores an end and cuts its connections, side by side; returns when both are done and no write of the device is under way.

@@ -1,3 +1,4 @@
+mod stale;
 mod unstored;
 
 use std::{

@@ -28,7 +28,7 @@ pub(crate) async fn lock(
     OptionalJson(protocol::access::Lockdown {}): OptionalJson<protocol::access::Lockdown>,
 ) -> Response {
     let by = Revoker {
-        principal: permit.principal().clone(),
+        authenticated: permit.authenticated().clone(),
         connection,
         action: action::LOCKED_DOWN,
     };

@@ -22,7 +22,7 @@ pub(crate) async fn revoke(
     Path(id): Path<DeviceId>,
 ) -> Result<Response, Failure> {
     let by = Revoker {
-        principal: permit.0.principal().clone(),
+        authenticated: permit.0.authenticated().clone(),
         connection,
         action: action::DEVICE_REVOKED,
     };

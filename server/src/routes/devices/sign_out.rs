@@ -19,14 +19,15 @@ pub(crate) async fn sign_out(
     permit: Permitted<OwnRecord>,
     On(connection): On,
 ) -> Result<Response, Failure> {
-    let principal = permit.0.principal().clone();
-    let id = principal
+    let authenticated = permit.0.authenticated().clone();
+    let id = authenticated
+        .principal()
         .device_id()
         .ok_or(Failure::NotFound("there is no record of you"))?;
     revocation::revoke(
         &access,
         Revoker {
-            principal,
+            authenticated,
             connection,
             action: action::DEVICE_SIGNED_OUT,
         },

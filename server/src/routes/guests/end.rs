@@ -29,7 +29,7 @@ pub(crate) async fn end(
     Path(id): Path<GuestId>,
 ) -> Result<Response, Failure> {
     let by = Revoker {
-        principal: permit.0.principal().clone(),
+        authenticated: permit.0.authenticated().clone(),
         connection,
         action: action::GUEST_ENDED,
     };
@@ -41,12 +41,11 @@ pub(crate) async fn leave(
     permit: Permitted<OwnRecord>,
     On(connection): On,
 ) -> Result<Response, Failure> {
-    let principal = permit.0.principal().clone();
-    let Principal::Guest(id) = principal else {
+    let Principal::Guest(id) = *permit.0.principal() else {
         return Err(Failure::NotFound("you are no guest"));
     };
     let by = Revoker {
-        principal,
+        authenticated: permit.0.authenticated().clone(),
         connection,
         action: action::GUEST_LEFT,
     };
