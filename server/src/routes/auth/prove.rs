@@ -19,7 +19,7 @@ use crate::{
     audit::action,
     authenticate::{self, seen, token_holder},
     clock,
-    connections::Connection,
+    connections::{self, Connection},
     error::Failure,
     extract,
     peer::RemotePeer,
@@ -123,6 +123,10 @@ fn prove_elsewhere(
     shown: Shown<'_>,
 ) -> Result<DeviceId, Refused> {
     let device = holder.id().device_id().ok_or(ProofError::NoKey)?;
+    // It would be bound there before the connection is found to be for guests alone.
+    if connection.is_in_guest_lane() {
+        return Err(Refused::Connection(connections::Refused::GuestsOnly.into()));
+    }
     let way = (holder, TokenHolder::prove_elsewhere as Prove);
     let proof = proof(access, connection, peer, way, shown)?;
     // One that was used before proves nothing.

@@ -53,6 +53,10 @@ async fn prove(server: &TestServer, device: &TestDevice, key: &EcdsaKeyPair) -> 
 /// The proof of a fresh challenge.
 async fn proof(server: &TestServer, device: &TestDevice, key: &EcdsaKeyPair, client: &mut Client) -> Value {
     let challenge = client.get("/v1/whoami", None).await.json()["challenge"].clone();
+    proof_of(server, device, key, &challenge)
+}
+
+fn proof_of(server: &TestServer, device: &TestDevice, key: &EcdsaKeyPair, challenge: &Value) -> Value {
     let audience = format!("pin:{}", server.pin);
     let parsed: Audience = audience.parse().unwrap();
     let text = proof_text(challenge.as_str().unwrap(), &parsed, device.id);

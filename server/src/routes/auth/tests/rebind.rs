@@ -1,8 +1,8 @@
 //! A device that has moved to another node.
 
 use super::{
-    Answer, Device, EcdsaKeyPair, KeyPair, PublicKey, TestDevice, TestServer, key, node, proof, prove, serve,
-    show, whoami,
+    Answer, Device, EcdsaKeyPair, KeyPair, PublicKey, TailnetIdentity, TestDevice, TestServer, WhoIsAnswer,
+    json, key, node, proof, proof_of, prove, serve, show, whoami,
 };
 
 async fn bound(server: &TestServer, key: &EcdsaKeyPair) -> TestDevice {
@@ -118,4 +118,26 @@ async fn bound_to_no_node_it_comes_from_anywhere() {
     let bearer = server.device_with(|device| device).await;
     let refused = rebind(&server, &bearer, "{}").await;
     assert_eq!(refused.problem(), (403, "device_without_key".to_owned()));
+}
+
+#[tokio::test]
+async fn it_is_not_bound_to_a_node_that_an_invitation_alone_lets_in() {
+    let (server, tailnet) = serve().await;
+    let key = key();
+    let device = bound(&server, &key).await;
+    rebind(&server, &device, "{}").await;
+    let wish = json!({ "sessions": ["ses_1"], "expires_in": 3600, "login": "alice@example.com" }).to_string();
+    let mut owner = server.owner().await;
+    let invited = owner.post("/v1/guests", "application/json", wish).await;
+    assert_eq!(invited.status, 201);
+    tailnet.everybody_is(WhoIsAnswer::Unlisted(TailnetIdentity {
+        user: "alice@example.com".to_owned(),
+        ..node("n2")
+    }));
+    let mut client = server.http1().await;
+    let challenge = client.get("/v1/auth/challenge", None).await.json()["challenge"].clone();
+    let proof = proof_of(&server, &device, &key, &challenge);
+    let refused = show(&mut client, &device, &proof).await;
+    assert_eq!(refused.problem(), (403, "guests_only".to_owned()));
+    assert_eq!(node_of(&server, &device).as_deref(), Some("n1"));
 }
