@@ -298,11 +298,15 @@ async fn take_up(access: &Access) {
     if lockdown.is_closed() {
         return;
     }
-    if !lockdown.file.is_locked() {
+    match lockdown.file.is_locked() {
+        true => shut_as_written_down(access).await,
         // It was lifted meanwhile.
-        lockdown.watch.resume();
-        return;
+        false => lockdown.watch.resume(),
     }
+}
+
+/// Does what was answered as done when it was written down: nothing that came in before comes back when it is lifted.
+async fn shut_as_written_down(access: &Access) {
     let row = AuditRow::new(clock::now(), "daemon", "", action::LOCKED_DOWN, "")
         .detail("it was written down while this daemon did not answer");
     shut(access, row, None, tokio::time::Instant::now() + DISK).await;
@@ -363,23 +367,19 @@ pub(crate) async fn lift(
 async fn open_all(access: &Access, row: AuditRow) -> Result<protocol::access::LockdownLifted, Failure> {
     let lockdown = &access.lockdown;
     let _turn = lockdown.turn.lock().await;
-    let is_locked = lockdown.is_closed();
-    if !is_locked && !lockdown.file.is_locked() {
-        return Ok(protocol::access::LockdownLifted { listeners: 0 });
-    }
-    let written = match is_locked {
-        // Whoever was a guest before is none after, also where the lock-down could not say so to the store.
-        true => {
-            let ended = access.store.end_guests(Vec::new(), clock::latest(), row.clone());
-            ended.await
+    if !lockdown.is_closed() {
+        if !lockdown.file.is_locked() {
+            return Ok(protocol::access::LockdownLifted { listeners: 0 });
         }
-        false => access.store.append_audit(row.clone()).await,
-    };
-    written.map_err(|error| {
+        shut_as_written_down(access).await;
+    }
+    // Whoever was a guest before is none after, also where the lock-down could not say so to the store.
+    let written = access.store.end_guests(Vec::new(), clock::latest(), row.clone());
+    written.await.map_err(|error| {
         tracing::error!(%error, "an audit row could not be written");
         Failure::StoreFailed
     })?;
-    let opened = match bind_and_unlock(lockdown, is_locked).await {
+    let opened = match bind_and_unlock(lockdown).await {
         Ok(opened) => opened,
         Err(why) => {
             let row = row.outcome("not_lifted").detail(&why);
@@ -393,10 +393,6 @@ async fn open_all(access: &Access, row: AuditRow) -> Result<protocol::access::Lo
         listeners,
         link_authority,
     } = opened;
-    if !is_locked {
-        lockdown.watch.resume();
-        return Ok(protocol::access::LockdownLifted { listeners: 0 });
-    }
     access.set_link_authority(link_authority);
     access.connections().open();
     lockdown.lifted();
@@ -407,13 +403,9 @@ async fn open_all(access: &Access, row: AuditRow) -> Result<protocol::access::Lo
     Ok(protocol::access::LockdownLifted { listeners: count })
 }
 
-/// Nothing that comes in by what is bound is served yet. Where the lock-down was only written down, as for a daemon that hung,
-/// the listeners are open still.
-async fn bind_and_unlock(lockdown: &Lockdown, is_locked: bool) -> Result<OpenDoors, String> {
-    let opened = match is_locked {
-        true => lockdown.doors.open().await.map_err(|error| error.to_string())?,
-        false => OpenDoors::default(),
-    };
+/// Nothing that comes in by what is bound is served yet.
+async fn bind_and_unlock(lockdown: &Lockdown) -> Result<OpenDoors, String> {
+    let opened = lockdown.doors.open().await.map_err(|error| error.to_string())?;
     let removed = lockdown.on_disk(LockdownFile::remove).await;
     removed.map_err(|error| error.to_string())?;
     Ok(opened)

@@ -128,14 +128,30 @@ fn row() -> AuditRow {
 }
 
 #[tokio::test]
-async fn what_was_only_written_down_is_lifted_too() {
+async fn what_was_only_written_down_is_done_before_it_is_lifted() {
     let server = TestServer::start().await;
+    let device = server.device(Role::Viewer, false).await;
+    let mut owner = server.owner().await;
+    let offered = owner.post("/v1/pairing/offers", "application/json", "{}").await;
+    assert_eq!(offered.status, 201);
+    let before = server
+        .access
+        .devices()
+        .renew(device.id, crate::clock::latest())
+        .unwrap();
+    // As by the command line, for a daemon that hangs and is not asked for anything meanwhile.
+    server.access.lockdown.watch.pause();
     let file = LockdownFile::new(server.directory.path());
     file.create().unwrap();
-    let answer = server.owner().await.delete("/v1/lockdown", None).await;
-    assert_eq!(answer.json()["listeners"], 0);
+    let answer = owner.delete("/v1/lockdown", None).await;
+    assert_eq!(answer.json()["listeners"], 1);
     assert!(!file.is_locked() && !is_shut(&server).await);
-    let device = server.device(Role::Viewer, false).await;
+    assert!(!before.is_current());
+    let offers = server.access.authority().offers(crate::clock::latest());
+    assert!(offers.iter().all(|offer| !offer.phase.is_live()), "{offers:?}");
+    let rows = server.access.store.audit_rows(2).await.unwrap();
+    let said: Vec<_> = rows.iter().map(|row| (&*row.action, &*row.principal)).collect();
+    assert_eq!(said, [("locked_down", "daemon"), ("lockdown_lifted", "owner")]);
     assert_eq!(
         server.http2().await.get("/v1/whoami", Some(&device)).await.status,
         200
