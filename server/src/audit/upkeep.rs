@@ -2,12 +2,17 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::time::{Instant, interval, sleep, timeout};
+use pairing::UnixMillis;
+use tokio::{
+    task::spawn_blocking,
+    time::{Instant, interval, sleep, timeout},
+};
 
 use crate::{
     access::Access,
     clock,
     shutdown::{Shutdown, Stop},
+    store::StoreError,
 };
 
 /// Looks after the trail until the soft stop.
@@ -17,13 +22,29 @@ pub(crate) async fn run(access: Arc<Access>, stop: Stop) {
         tokio::select! {
             biased;
             () = stop.requested(Shutdown::Soft) => return,
-            _ = days.tick() => {
-                if let Err(error) = access.store.prune_audit(clock::now()).await {
-                    tracing::warn!(%error, "audit rows that are too old could not be deleted");
-                }
-            }
+            _ = days.tick() => prune(&access, clock::now()).await,
             () = sleep(LOOK) => say(&access, false).await,
         }
+    }
+}
+
+/// Deletes rows that are too old, unless the time is in doubt.
+async fn prune(access: &Access, now: UnixMillis) {
+    let reader = access.store.audit_reader();
+    let has_leapt = spawn_blocking(move || reader.has_leapt(now)).await;
+    let pruned = match has_leapt {
+        Ok(Ok(false)) => access.store.prune_audit(now).await,
+        Ok(Ok(true)) => {
+            tracing::info!(
+                "the clock was set far ahead, or nothing was done here for long: no audit row is deleted"
+            );
+            Ok(())
+        }
+        Ok(Err(error)) => Err(error),
+        Err(_) => Err(StoreError::Closed),
+    };
+    if let Err(error) = pruned {
+        tracing::warn!(%error, "audit rows that are too old could not be deleted");
     }
 }
 
@@ -51,3 +72,44 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const LOOK: Duration = Duration::from_secs(60);
 /// Time for the last rows of a daemon that ends.
 const LAST: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use pairing::UnixMillis;
+
+    use super::{DAY, prune};
+    use crate::{audit::AuditRow, clock, testing::TestServer};
+
+    #[tokio::test]
+    async fn a_clock_that_is_wrong_once_takes_no_row_away() {
+        let server = TestServer::start().await;
+        let now = clock::now();
+        let at = |days: i64| UnixMillis(now.0 + days * i64::try_from(DAY.as_millis()).unwrap());
+        let store = &server.access.store;
+        let mut first = 0;
+        for days in [-20, -10, 0] {
+            let row = AuditRow::new(at(days), "owner", "", "a", days);
+            store.append_audit(row).await.unwrap();
+            first += 1;
+        }
+        let count = async || store.audit_rows(99).await.unwrap().len();
+        assert_eq!(count().await, first);
+        prune(&server.access, at(1_500)).await;
+        assert_eq!(count().await, first, "it was wrong at once");
+        let wrong = AuditRow::new(at(1_500), "owner", "", "a", "wrong");
+        store.append_audit(wrong).await.unwrap();
+        prune(&server.access, at(1_501)).await;
+        assert_eq!(count().await, first + 1, "and is wrong still");
+        for days in (25..=425).step_by(25) {
+            let row = AuditRow::new(at(days), "owner", "", "a", days);
+            store.append_audit(row).await.unwrap();
+        }
+        let before = count().await;
+        prune(&server.access, at(426)).await;
+        assert_eq!(
+            count().await,
+            before - 3,
+            "it is right again, and those are too old"
+        );
+    }
+}

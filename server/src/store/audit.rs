@@ -136,6 +136,29 @@ pub(super) fn prune(
     Ok(deleted as u64 >= BATCH)
 }
 
+/// Whether the time now, or that of a row which is not too old, is far ahead of the row before. Then it is not told by the time
+/// what is old: either nobody was here for long, or the clock is wrong, and rows that are deleted are gone for good. A row from
+/// the future is of a clock that was wrong and is not any more.
+pub(super) fn has_leapt(transaction: &Transaction<'_>, now: UnixMillis) -> Result<bool, StoreError> {
+    let has_leapt = transaction.query_row(
+        "SELECT EXISTS (
+            SELECT 1 FROM (
+                SELECT time, lag(time) OVER (ORDER BY sequence) AS before
+                FROM (SELECT sequence, time FROM audit WHERE time <= :now UNION ALL SELECT :end, :now)
+            )
+            WHERE time >= :oldest AND time - before > :leap
+        )",
+        named_params! {
+            ":now": now.0,
+            ":end": i64::MAX,
+            ":oldest": now.0.saturating_sub(KEPT.as_millis() as i64),
+            ":leap": LEAP.as_millis() as i64,
+        },
+        |row| row.get(0),
+    )?;
+    Ok(has_leapt)
+}
+
 /// The rows that the filter lets through: the first behind `after` if that is said, else the latest; oldest first.
 pub(super) fn query(
     transaction: &Transaction<'_>,
@@ -201,6 +224,9 @@ fn number(number: u64) -> i64 {
 
 /// How long rows are kept (access.md 8).
 const KEPT: Duration = Duration::from_secs(400 * 24 * 60 * 60);
+
+/// Between two rows; the next time is doubted.
+const LEAP: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// Rows deleted in one transaction: a revocation waits for no more.
 const BATCH: u64 = 5_000;

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use pairing::UnixMillis;
 use rusqlite::{Connection, OpenFlags, Transaction};
 
 use super::{StoreError, audit, chain, epoch::Epoch, schema, verify};
@@ -42,6 +43,14 @@ impl AuditReader {
             let key = chain::load(transaction, &self.keys)?;
             verify::verify(transaction, &key, epoch.as_ref())
         })
+    }
+
+    /// Whether the time now is doubted, by what the rows say of it: then none is deleted for its age.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub(crate) fn has_leapt(&self, now: UnixMillis) -> Result<bool, StoreError> {
+        self.reading(|transaction| audit::has_leapt(transaction, now))
     }
 
     fn reading<T>(
