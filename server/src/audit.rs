@@ -3,7 +3,7 @@
 mod damper;
 pub(crate) mod upkeep;
 
-use std::borrow::Cow;
+use std::{borrow::Cow, time::Duration};
 
 use pairing::{Principal, UnixMillis};
 
@@ -95,18 +95,31 @@ impl Access {
     pub async fn append_audit_summary(&self, by: &Principal, row: AuditRow) -> Result<(), StoreError> {
         let source = match by {
             Principal::Owner => None,
-            _ => Some((format!("{} {}", name_of(by), row.target), Share::OF_SUMMARIES)),
+            _ => Some((format!("{} {}", name_of(by), row.target), Share::Summaries)),
         };
         self.append_admitted(self.within(source, row)).await
+    }
+
+    /// Appends a row about what is never done without one: beyond the principal's share of such nothing is written, and it is
+    /// not to be done.
+    ///
+    /// # Errors
+    /// See [`NotAppended`].
+    pub async fn append_audit_of_act(&self, by: &Principal, row: AuditRow) -> Result<(), NotAppended> {
+        if *by != Principal::Owner {
+            let taken = self.damper().take(&name_of(by), Share::Acts, row.time);
+            taken.map_err(|retry_after| NotAppended::TooMany { retry_after })?;
+        }
+        Ok(self.store.append_audit(row).await?)
     }
 
     /// The row, where it is one of those that a principal may have written; else it is counted here.
     pub(crate) fn admitted(&self, by: &Principal, peer: &Peer, row: AuditRow) -> Option<AuditRow> {
         let source = match by {
             Principal::Owner => None,
-            Principal::Nobody => Some((peer.limit_key(), Share::OF_STRANGERS)),
+            Principal::Nobody => Some((peer.limit_key(), Share::Strangers)),
             Principal::Session(_) | Principal::Device { .. } | Principal::Guest(_) => {
-                Some((name_of(by), Share::OF_KNOWN))
+                Some((name_of(by), Share::Known))
             }
         };
         self.within(source, row)
@@ -123,6 +136,20 @@ impl Access {
             None => Ok(()),
         }
     }
+}
+
+/// Why there is no row about what is never done without one.
+#[derive(Debug, thiserror::Error)]
+pub enum NotAppended {
+    /// The principal did so many such things that it is to wait.
+    #[error("this principal has done too much of that for now")]
+    TooMany {
+        /// How long until it may do another.
+        retry_after: Duration,
+    },
+    /// It could not be made to last.
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 /// A row in its place.

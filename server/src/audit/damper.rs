@@ -10,37 +10,44 @@ use pairing::UnixMillis;
 
 use super::{AuditRow, action};
 
-/// How many rows of one source are written one by one.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Share {
-    /// At once.
-    burst: i64,
-    /// In each minute from then on.
-    per_minute: i64,
+/// Whose rows, or of what kind, and how many of them one source has. Sources are told apart within one of these: strangers, of
+/// whom there can be any number, take nothing from those who are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Share {
+    /// Of a peer that nobody knows: a pairing has four rows.
+    Strangers,
+    /// Of a device, a guest, or the programs of a session: an attach and its end have two.
+    Known,
+    /// Of one of these and one thing that it does something to, where a row stands for ten seconds.
+    Summaries,
+    /// Of one of these, for what is never done without its row.
+    Acts,
 }
 
 impl Share {
-    /// Of a peer that nobody knows: a pairing has four rows.
-    pub(crate) const OF_STRANGERS: Self = Self {
-        burst: 60,
-        per_minute: 1,
-    };
-    /// Of a device, a guest, or the programs of a session: an attach and its end have two.
-    pub(crate) const OF_KNOWN: Self = Self {
-        burst: 600,
-        per_minute: 10,
-    };
-    /// Of one of these and one thing that it does something to, where a row stands for ten seconds.
-    pub(crate) const OF_SUMMARIES: Self = Self {
-        burst: 60,
-        per_minute: 6,
-    };
+    /// How many at once.
+    fn burst(self) -> i64 {
+        match self {
+            Self::Strangers | Self::Summaries => 60,
+            Self::Known | Self::Acts => 600,
+        }
+    }
+
+    /// How many in each minute from then on.
+    fn per_minute(self) -> i64 {
+        match self {
+            Self::Strangers => 1,
+            Self::Known => 10,
+            Self::Summaries => 6,
+            Self::Acts => 60,
+        }
+    }
 }
 
 /// The shares that are in use. Time comes with each row.
 #[derive(Debug, Default)]
 pub(crate) struct Damper {
-    sources: HashMap<String, Source>,
+    tables: BTreeMap<Share, HashMap<String, Source>>,
 }
 
 #[derive(Debug)]
@@ -62,41 +69,60 @@ struct Omitted {
 impl Damper {
     /// Whether a row is to be written; if not, it is counted.
     pub(crate) fn admits(&mut self, source: &str, share: Share, row: &AuditRow) -> bool {
-        let is_room = self.sources.len() < MAX_SOURCES || self.sources.contains_key(source);
+        self.source(source, share, row.time).admits(row)
+    }
+
+    /// Takes a row from the share of a source for what is not done beyond it.
+    ///
+    /// # Errors
+    /// How long until there is another.
+    pub(crate) fn take(&mut self, source: &str, share: Share, now: UnixMillis) -> Result<(), Duration> {
+        self.source(source, share, now).take(now)
+    }
+
+    fn source(&mut self, source: &str, share: Share, now: UnixMillis) -> &mut Source {
+        let table = self.tables.entry(share).or_default();
+        let is_room = table.len() < MAX_SOURCES || table.contains_key(source);
         // So many at once are an attack: whoever comes then shares.
         let source = if is_room { source } else { EVERYBODY_ELSE };
         let new = || Source {
             share,
-            left: share.burst * PARTS,
-            at: row.time,
+            left: share.burst() * PARTS,
+            at: now,
             omitted: None,
         };
-        self.sources
-            .entry(source.to_owned())
-            .or_insert_with(new)
-            .admits(row)
+        table.entry(source.to_owned()).or_insert_with(new)
     }
 
     /// The rows that say what was not written, of what began so long ago that it is said now; with `all`, of everything.
     pub(crate) fn due(&mut self, now: UnixMillis, all: bool) -> Vec<AuditRow> {
         let mut rows = Vec::new();
-        for (name, source) in &mut self.sources {
-            let is_due = |omitted: &mut Omitted| all || now.since(omitted.since) >= SAID_AFTER;
-            if let Some(omitted) = source.omitted.take_if(is_due) {
-                rows.push(omitted.said(name, now));
+        for table in self.tables.values_mut() {
+            for (name, source) in &mut *table {
+                let is_due = |omitted: &mut Omitted| all || now.since(omitted.since) >= SAID_AFTER;
+                if let Some(omitted) = source.omitted.take_if(is_due) {
+                    rows.push(omitted.said(name, now));
+                }
             }
+            table.retain(|_, source| source.omitted.is_some() || !source.is_rested(now));
         }
-        self.sources
-            .retain(|_, source| source.omitted.is_some() || !source.is_rested(now));
         rows
     }
 }
 
 impl Source {
-    fn admits(&mut self, row: &AuditRow) -> bool {
-        self.refill(row.time);
+    fn take(&mut self, now: UnixMillis) -> Result<(), Duration> {
+        self.refill(now);
         if self.left >= PARTS {
             self.left -= PARTS;
+            return Ok(());
+        }
+        let missing = (PARTS - self.left) / self.share.per_minute();
+        Err(Duration::from_millis(missing.unsigned_abs()))
+    }
+
+    fn admits(&mut self, row: &AuditRow) -> bool {
+        if self.take(row.time).is_ok() {
             return true;
         }
         let omitted = self.omitted.get_or_insert_with(|| Omitted {
@@ -110,15 +136,15 @@ impl Source {
 
     fn refill(&mut self, now: UnixMillis) {
         let passed = i64::try_from(now.since(self.at).as_millis()).unwrap_or(i64::MAX);
-        let more = passed.saturating_mul(self.share.per_minute);
-        self.left = self.left.saturating_add(more).min(self.share.burst * PARTS);
+        let more = passed.saturating_mul(self.share.per_minute());
+        self.left = self.left.saturating_add(more).min(self.share.burst() * PARTS);
         self.at = now.max(self.at);
     }
 
     /// Whether its share is whole again, so that nothing need be remembered.
     fn is_rested(&mut self, now: UnixMillis) -> bool {
         self.refill(now);
-        self.left == self.share.burst * PARTS
+        self.left == self.share.burst() * PARTS
     }
 }
 
@@ -138,7 +164,7 @@ impl Omitted {
 /// Parts of a row: milliseconds in a minute, so that a share grows with each.
 const PARTS: i64 = 60_000;
 
-/// Sources that are told apart.
+/// Sources of one kind that are told apart.
 const MAX_SOURCES: usize = 1024;
 const EVERYBODY_ELSE: &str = "others";
 
@@ -147,6 +173,8 @@ const SAID_AFTER: Duration = Duration::from_secs(600);
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use pairing::UnixMillis;
 
     use super::{Damper, MAX_SOURCES, Share};
@@ -158,7 +186,7 @@ mod tests {
     }
 
     fn admitted(damper: &mut Damper, source: &str, at: i64, tries: usize) -> usize {
-        let share = Share::OF_STRANGERS;
+        let share = Share::Strangers;
         (0..tries)
             .filter(|_| damper.admits(source, share, &row(at)))
             .count()
@@ -200,7 +228,7 @@ mod tests {
     #[test]
     fn a_row_each_ten_seconds_is_written_for_ever() {
         let mut damper = Damper::default();
-        let mut admits = |at: i64| damper.admits("a", Share::OF_SUMMARIES, &row(at));
+        let mut admits = |at: i64| damper.admits("a", Share::Summaries, &row(at));
         assert!((0..24 * 360).all(|tens| admits(tens * 10)));
         let loops = (0..1_000).filter(|_| admits(24 * 3600)).count();
         assert_eq!(loops, 60, "and of a loop no more than its share");
@@ -215,7 +243,33 @@ mod tests {
         assert_eq!(each, MAX_SOURCES + 60);
         assert_eq!(damper.due(UnixMillis(1), true).len(), 1);
         damper.due(UnixMillis(3_600_000), false);
-        assert!(damper.sources.is_empty());
+        assert!(damper.tables.values().all(|table| table.is_empty()));
+    }
+
+    #[test]
+    fn however_many_strangers_there_are_whoever_is_known_has_a_share_of_its_own() {
+        let mut damper = Damper::default();
+        for n in 0..2 * MAX_SOURCES {
+            admitted(&mut damper, &n.to_string(), 0, 1);
+        }
+        admitted(&mut damper, "yet another", 0, 100);
+        let known = (0..1_000).filter(|_| damper.admits("dev_1", Share::Known, &row(0)));
+        assert_eq!(known.count(), 600);
+        assert!(damper.admits("dev_1 ses_1", Share::Summaries, &row(0)));
+    }
+
+    #[test]
+    fn what_is_not_done_beyond_its_share_says_when_it_can_be() {
+        let mut damper = Damper::default();
+        let mut take = |at: i64| damper.take("dev_1", Share::Acts, UnixMillis(at));
+        assert!((0..600).all(|_| take(0).is_ok()));
+        assert_eq!(take(250), Err(Duration::from_millis(750)));
+        assert_eq!(take(1_000), Ok(()));
+        assert_eq!(take(1_000), Err(Duration::from_secs(1)));
+        assert!(
+            damper.due(UnixMillis(9_000_000), true).is_empty(),
+            "nothing was omitted"
+        );
     }
 
     #[test]
