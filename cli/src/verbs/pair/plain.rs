@@ -54,6 +54,8 @@ impl Plain {
             if counter.keep_offering().await? {
                 self.offer(counter)?;
             }
+            // The oldest: who comes later has to wait for the answer about it.
+            self.answers.ask(counter.desk.questions().next());
             let now = Timestamp::now();
             let renewal = counter.desk.renewed_at().map(|at| at.duration_since(now));
             let renewal = renewal.map(|left| Duration::try_from(left).unwrap_or_default());
@@ -67,9 +69,9 @@ impl Plain {
                         }
                     }
                 }
-                is_yes = self.answers.next() => {
-                    let open = counter.desk.questions().next().map(|request| request.id);
-                    if let Some(id) = open
+                (id, is_yes) = self.answers.next() => {
+                    // It may have ended meanwhile.
+                    if counter.desk.questions().any(|request| request.id == id)
                         && let Some(happened) = counter.decide(id, is_yes).await?
                     {
                         self.take(happened, counter).await?;
@@ -109,8 +111,9 @@ impl Plain {
     async fn take(&mut self, happened: Happened, counter: &mut Counter) -> Result<Option<u8>, Failure> {
         match happened {
             Happened::Claimed(request) => {
+                self.answers.end_question();
                 self.tell(&request, |request| output::line(&words::claim(request)))?;
-                if self.answers.ask(&request)
+                if self.answers.is_yes()
                     && let Some(approved) = counter.decide(request.id, true).await?
                 {
                     return Box::pin(self.take(approved, counter)).await;
