@@ -142,28 +142,40 @@ enum Meant {
     },
 }
 
+impl Meant {
+    /// Whether both are the same guest.
+    fn is(&self, other: &Self) -> bool {
+        matches!((self, other), (Self::Guest { id: one, .. }, Self::Guest { id: other, .. }) if one == other)
+    }
+}
+
 /// What that came to.
 enum Ended {
     Device(Revoked),
     Guest(GuestEnded),
 }
 
-/// Whom the words mean, each once: guests those that begin as their ids do, devices all others.
+/// Whom the words mean, each once: guests those that begin as their ids do, devices all others, and what no guest is meant by
+/// where a device calls itself so.
 async fn meant(args: &Args, place: &Place) -> Result<Vec<Meant>, Failure> {
+    let known = place.devices().await?;
     let is_guest = |word: &String| word.starts_with(GuestId::PREFIX);
-    let (guests, devices): (Vec<_>, Vec<_>) = args.devices.iter().cloned().partition(is_guest);
-    let mut meant = Vec::new();
-    if args.all || !devices.is_empty() {
-        let known = place.devices().await?;
-        let chosen: Vec<&Choice> = match args.all {
-            true => known.iter().collect(),
-            false => names::devices(&known, &devices)?,
-        };
-        meant.extend(chosen.into_iter().cloned().map(Meant::Device));
+    let (of_guests, mut devices): (Vec<_>, Vec<_>) = args.devices.iter().cloned().partition(is_guest);
+    let mut guests: Vec<Meant> = Vec::new();
+    for word in of_guests {
+        match place.guest(&word).await {
+            Ok(guest) if guests.iter().any(|other| other.is(&guest)) => {}
+            Ok(guest) => guests.push(guest),
+            Err(_) if known.iter().any(|device| device.label == word) => devices.push(word),
+            Err(refused) => return Err(refused),
+        }
     }
-    if !guests.is_empty() {
-        meant.extend(place.guests(&guests).await?);
-    }
+    let chosen: Vec<&Choice> = match args.all {
+        true => known.iter().collect(),
+        false => names::devices(&known, &devices)?,
+    };
+    let mut meant: Vec<Meant> = chosen.into_iter().cloned().map(Meant::Device).collect();
+    meant.extend(guests);
     Ok(meant)
 }
 
@@ -204,32 +216,22 @@ impl Place {
         Ok(devices.into_iter().map(Choice::from).collect())
     }
 
-    /// The guests that the words mean. Who they are is told the owner alone: elsewhere a whole id is taken at its word.
-    async fn guests(&self, words: &[String]) -> Result<Vec<Meant>, Failure> {
+    /// The guest that the word means. Who they are is told the owner alone: elsewhere a whole id is taken at its word.
+    async fn guest(&self, word: &str) -> Result<Meant, Failure> {
         let mut known: Vec<GuestRecord> = match self {
             Self::Daemon(client) if client.remote().is_some() => {
                 let hint = "say the whole id: only the owner is told who there is, on the machine itself";
-                let meant = words.iter().map(|word| {
-                    let refused =
-                        |_| Failure::usage(format!("`{word}` is not the whole id of a guest"), hint);
-                    let id = word.parse().map_err(refused)?;
-                    let about = String::new();
-                    Ok(Meant::Guest { id, about })
+                let refused = |_| Failure::usage(format!("`{word}` is not the whole id of a guest"), hint);
+                return Ok(Meant::Guest {
+                    id: word.parse().map_err(refused)?,
+                    about: String::new(),
                 });
-                return meant.collect();
             }
             Self::Daemon(client) => client.get("/guests").await?,
             Self::Store(store) => store.guests(),
         };
         known.retain(|guest| is_live(guest.state));
-        let mut meant: Vec<&GuestRecord> = Vec::new();
-        for word in words {
-            let guest = names::guest(&known, word)?;
-            if meant.iter().all(|other| other.id != guest.id) {
-                meant.push(guest);
-            }
-        }
-        Ok(meant.into_iter().map(Meant::from).collect())
+        names::guest(&known, word).map(Meant::from)
     }
 
     async fn end(&mut self, meant: &Meant) -> Result<Ended, Failure> {

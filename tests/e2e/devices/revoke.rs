@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use harness::{Device, Pairing, StampingProxy, TestDaemon, TlsClient, Unattached, until};
+use harness::{Device, Invitation, Pairing, StampingProxy, TestDaemon, TlsClient, Unattached, until};
 use pairing::Role;
 use protocol::{
     access::Revoked,
@@ -215,4 +215,23 @@ async fn come_and_go(device: std::sync::Arc<Device>, session: String) {
             Err(Unattached::Broken(_)) => {}
         }
     }
+}
+
+#[tokio::test]
+async fn a_device_that_calls_itself_like_a_guest_is_revoked_by_that_name_and_hides_no_guest() {
+    let daemon = TestDaemon::start().await;
+    let session = daemon.owner().shell("sleep 600").await;
+    let invitation = Invitation::to(&daemon, &[&session.id], 60).await;
+    let guest = invitation.id.to_string();
+    let device = daemon.device(Role::Viewer).await;
+    for (label, is_revoked) in [(guest.as_str(), false), ("gst_x", true)] {
+        let name = serde_json::json!({ "label": label });
+        let renamed = device.request("PATCH", "/v1/devices/self", Some(&name)).await;
+        assert_eq!(renamed.status, 200);
+        let done = daemon.cli(&["revoke", label, "--yes"]).await;
+        assert_eq!(done.code, 0, "{}", done.stderr);
+        let device = device.id().to_string();
+        assert_eq!(done.stdout.contains(&device), is_revoked, "{}", done.stdout);
+    }
+    assert_eq!(device.get("/v1/whoami").await.verdict(), "401 revoked");
 }
