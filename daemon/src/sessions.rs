@@ -43,7 +43,7 @@ use protocol::{
 };
 use server::{
     Access,
-    audit::AuditRow,
+    audit::{AuditRow, NotAppended},
     peer::Peer,
     store::{Store, StoreError},
 };
@@ -273,6 +273,24 @@ impl Sessions {
             // Nobody is served, so there is nobody whose rows would have to be bounded.
             None => self.shared.store.append_audit(row).await,
         }
+    }
+
+    /// Commits the row of what nobody but the owner does so often that its rows could not all be written: what is created,
+    /// stopped or deleted is never a mere count.
+    async fn append_act(&self, by: &Principal, row: AuditRow) -> Result<(), SessionError> {
+        let appended = match self.shared.access.get().and_then(Weak::upgrade) {
+            Some(access) => access.append_audit_of_act(by, row).await,
+            None => self
+                .shared
+                .store
+                .append_audit(row)
+                .await
+                .map_err(NotAppended::from),
+        };
+        appended.map_err(|error| match error {
+            NotAppended::TooMany { retry_after } => SessionError::TooMuch { retry_after },
+            NotAppended::Store(_) => SessionError::StoreFailed,
+        })
     }
 
     /// Tells who follows the events that the session is in no list any more, unless it was restored meanwhile; nothing is told

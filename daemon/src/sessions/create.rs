@@ -46,9 +46,7 @@ impl Sessions {
             false => reservation.name.clone(),
         };
         let row = actor::row(permit.principal(), peer, "session_created", &resource).detail(what);
-        self.append_audit(permit.principal(), peer, row)
-            .await
-            .map_err(|_| SessionError::StoreFailed)?;
+        self.append_act(permit.principal(), row).await?;
         // Held up to the list, so that a revocation finds the session there and names it; not while the disk writes.
         let (engine, hold) = match self.start(permit, id, command).await {
             Ok(started) => started,

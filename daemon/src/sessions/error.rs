@@ -115,6 +115,12 @@ pub(crate) enum SessionError {
     /// A guest asks about a screen that shows more than it may see.
     #[error("a guest sees what is printed from its invitation on, and not what the screen shows of before")]
     FromNowOn,
+    /// The principal created, stopped and deleted so much that its rows would fill the audit trail.
+    #[error("so many sessions were created, stopped or deleted from there that the next has to wait")]
+    TooMuch {
+        /// How long.
+        retry_after: Duration,
+    },
     /// The audit row could not be written, so nothing was done.
     #[error("the daemon could not write its store, so nothing was done")]
     StoreFailed,
@@ -124,7 +130,12 @@ impl SessionError {
     /// What the wire says.
     pub(crate) fn problem(&self) -> Problem {
         let (status, code, hint) = self.row();
-        Problem::new(status, code, self.to_string(), hint)
+        let mut problem = Problem::new(status, code, self.to_string(), hint);
+        if let Self::TooMuch { retry_after } = self {
+            let whole = retry_after.as_millis().div_ceil(1_000);
+            problem.retry_after = Some(u32::try_from(whole).unwrap_or(u32::MAX));
+        }
+        problem
     }
 
     /// The table: status, code and hint of each.
@@ -142,6 +153,7 @@ impl SessionError {
                 "too_many_sessions",
                 "stop some, or raise sessions.max in the configuration",
             ),
+            Self::TooMuch { .. } => (429, "too_many_changes", "ask again after `retry_after` seconds"),
             Self::ForeignEnvironment => (
                 403,
                 "foreign_environment",

@@ -124,15 +124,13 @@ impl Handle {
     pub(crate) async fn stop(&self, permit: &Permit<Manage>, peer: &Peer) -> Result<Session, SessionError> {
         self.at_hand(permit)?;
         let row = actor::row(permit.principal(), peer, "session_stopped", self.id());
-        if let Err(error) = self.sessions.append_audit(permit.principal(), peer, row).await {
-            // A program that fills the disk must not be safe because of it: like a revocation, the end of a program goes on.
-            tracing::error!(session = self.id(), %error, "a stop could not be written to the audit trail");
-        }
+        // A program that fills the disk must not be safe because of it: like a revocation, the end of a program goes on.
+        self.audit_end(permit.principal(), row).await?;
+        tracing::info!(session = self.id(), "stopping a session");
         // Writing the row may have taken a while.
         if !permit.is_current() {
             return Err(SessionError::Ended);
         }
-        tracing::info!(session = self.id(), "stopping a session");
         self.stop_program().await?;
         Ok(self.record.show())
     }
@@ -156,6 +154,22 @@ impl Handle {
             keeper.end(|listed| listed.is_forgotten && is_it(listed)).await;
         } else if keeper.end(is_it).await == 0 {
             return Err(SessionError::OutOfReach);
+        }
+        Ok(())
+    }
+
+    /// The same about its end, which goes on without a row where the disk takes none.
+    ///
+    /// # Errors
+    /// [`SessionError::TooMuch`].
+    pub(super) async fn audit_end(&self, by: &Principal, row: AuditRow) -> Result<(), SessionError> {
+        let action = row.action.clone();
+        match self.sessions.append_act(by, row).await {
+            Err(error @ SessionError::TooMuch { .. }) => return Err(error),
+            Err(error) => {
+                tracing::error!(session = self.id(), action = %action, %error, "the audit trail does not take the end of a session");
+            }
+            Ok(()) => {}
         }
         Ok(())
     }

@@ -28,10 +28,8 @@ impl Handle {
             "session_deleted"
         };
         let row = actor::row(permit.principal(), peer, action, self.id());
-        if let Err(error) = self.audit(permit.principal(), peer, row).await {
-            // A full disk must not keep anybody from making room.
-            tracing::error!(session = self.id(), %error, "a deletion could not be written to the audit trail");
-        }
+        // A full disk must not keep anybody from making room.
+        self.audit_end(permit.principal(), row).await?;
         if !permit.is_current() {
             return Err(SessionError::Ended);
         }

@@ -91,6 +91,35 @@ async fn a_device_that_changes_names_without_end_has_its_share_of_rows_and_the_o
     assert_eq!(written + counted, changes, "{said:?}");
 }
 
+#[tokio::test]
+async fn what_a_device_deletes_is_never_a_mere_count_and_beyond_its_share_it_is_refused() {
+    let daemon = TestDaemon::start().await;
+    let session = daemon.owner().shell("sleep 600").await;
+    let device = daemon.device(Role::Operator).await;
+    let path = format!("/v1/sessions/{}", session.id);
+    // What makes its other rows a count takes nothing from these.
+    for n in 0..=KNOWN {
+        let change = json!({ "name": format!("name-{n}") });
+        assert_eq!(device.request("PATCH", &path, Some(&change)).await.status, 200);
+    }
+    let mut done = 0;
+    let refused = loop {
+        let answer = device.delete(&path).await;
+        if answer.status != 200 {
+            break answer;
+        }
+        done += 1;
+    };
+    assert_eq!(refused.verdict(), "429 too_many_changes");
+    assert!(refused.problem().retry_after.is_some_and(|seconds| seconds > 0));
+    assert!(done >= KNOWN, "{done}");
+    let rows = rows(&daemon).await;
+    let deleted = rows.iter().filter(|row| row.action == "session_deleted");
+    assert_eq!(deleted.count(), done);
+    let owner = daemon.owner().request("DELETE", &path, None::<&()>).await;
+    assert_eq!(owner.status, 200, "the owner's are all written");
+}
+
 /// How many rows there are of a principal that gave names.
 async fn of(daemon: &TestDaemon, who: &str) -> usize {
     let rows = rows(daemon).await;
