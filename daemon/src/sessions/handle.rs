@@ -1,6 +1,6 @@
 //! The only way to a session's terminal: every method that shows it or acts on it takes a permit.
 
-use std::sync::Arc;
+use std::{pin::pin, sync::Arc, task::Poll};
 
 use pairing::{DeviceId, Manage, Permit, PermitScope, Principal, View, Write};
 use protocol::sessions::Session;
@@ -128,10 +128,7 @@ impl Handle {
         self.audit_end(permit.principal(), row).await?;
         tracing::info!(session = self.id(), "stopping a session");
         // Writing the row may have taken a while.
-        if !permit.is_current() {
-            return Err(SessionError::Ended);
-        }
-        self.stop_program().await?;
+        self.stop_program(permit).await?;
         Ok(self.record.show())
     }
 
@@ -139,8 +136,21 @@ impl Handle {
     /// be taken over yet.
     ///
     /// # Errors
-    /// [`SessionError::NotStopped`] where some of it goes on, and [`SessionError::OutOfReach`] where it has not begun.
-    pub(super) async fn stop_program(&self) -> Result<(), SessionError> {
+    /// [`SessionError::NotStopped`] where some of it goes on, [`SessionError::OutOfReach`] where it has not begun, and
+    /// [`SessionError::Ended`] where the permit ended before that.
+    pub(super) async fn stop_program(&self, permit: &Permit<Manage>) -> Result<(), SessionError> {
+        let mut stopping = pin!(self.end_program());
+        {
+            // Begun while it holds: a revocation that was answered before is not followed by a stop.
+            let _hold = permit.hold().ok_or(SessionError::Ended)?;
+            if let Poll::Ready(done) = futures_util::poll!(stopping.as_mut()) {
+                return done;
+            }
+        }
+        stopping.await
+    }
+
+    async fn end_program(&self) -> Result<(), SessionError> {
         let keeper = &self.sessions.shared.keeper;
         if let Some(engine) = self.record.live().filter(|engine| engine.process_id().is_some()) {
             return match engine.stop().await {

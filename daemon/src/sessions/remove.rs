@@ -33,8 +33,8 @@ impl Handle {
         if !permit.is_current() {
             return Err(SessionError::Ended);
         }
-        let stopped = self.stop_program().await;
-        if self.record.is_running() {
+        let stopped = self.stop_program(permit).await;
+        if self.record.is_running() || matches!(stopped, Err(SessionError::Ended)) {
             // Nobody could ask for its end any more.
             stopped?;
         }
