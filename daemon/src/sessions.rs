@@ -7,6 +7,7 @@ mod change;
 mod claim;
 mod create;
 mod disk;
+mod drawing;
 mod error;
 mod handle;
 mod input;
@@ -51,6 +52,7 @@ use terminal::{DescriptorLimit, Listed, Size};
 use tokio::{sync::Notify, time::timeout};
 
 pub(crate) use claim::{Claim, Claimant, Holder, NewClaimant};
+use drawing::Drawings;
 pub(crate) use error::SessionError;
 pub(crate) use handle::Handle;
 pub(crate) use inside::Inside;
@@ -101,6 +103,7 @@ struct Shared {
     keeper: KeeperLink,
     table: Mutex<Table>,
     lineage: Arc<Lineage>,
+    drawings: Drawings,
     /// Where programs inside of sessions have their connections, and where it is counted who wrote how many audit rows, once
     /// there can be any.
     access: OnceLock<Weak<Access>>,
@@ -137,6 +140,7 @@ impl Sessions {
                 keeper,
                 table: Mutex::default(),
                 lineage: Arc::default(),
+                drawings: Drawings::default(),
                 access: OnceLock::new(),
                 tidying: Arc::default(),
             }),

@@ -112,6 +112,9 @@ pub(crate) enum SessionError {
     /// The principal ended, or its role changed, while its wish was on the way.
     #[error("this authentication has ended")]
     Ended,
+    /// A guest has a screen drawn already, or waits for its turn.
+    #[error("another screen is drawn for this guest, from its invitation on")]
+    DrawsAlready,
     /// A guest asks about a screen that shows more than it may see.
     #[error("a guest sees what is printed from its invitation on, and not what the screen shows of before")]
     FromNowOn,
@@ -160,6 +163,7 @@ impl SessionError {
                 "leave `env` out: the session gets the daemon's",
             ),
             Self::RelativeDirectory(_) => (400, "relative_directory", "name the directory from `/` on"),
+            Self::DrawsAlready => (429, "drawing", "wait for the answer to the request before"),
             Self::FromNowOn => (403, "not_permitted", "wait for silence, or read the output"),
             Self::ForeignTrust => (403, "foreign_trust", "leave `trusted` out"),
             Self::TooLarge { .. } => (400, "too_large", "send less"),

@@ -1,6 +1,6 @@
 //! What a session shows to scripts: its output by offset, its screen and its scrollback.
 
-use pairing::{Permit, View};
+use pairing::{Permit, Principal, View};
 use protocol::{
     Bytes64,
     sessions::{Line, Output, OutputQuery, Screen, ScreenQuery},
@@ -60,6 +60,10 @@ impl Handle {
         }
         let engine = self.record.engine()?;
         if let Some(since) = self.since(permit) {
+            let _turn = match permit.principal() {
+                Principal::Guest(guest) => Some(self.sessions.shared.drawings.begin(*guest).await?),
+                _ => None,
+            };
             // Up to the end that there is now: who floods it would be followed for ever.
             return shown(&*screen_of(engine, since, engine.end()).await, query);
         }
