@@ -39,7 +39,7 @@ async fn who_asks_without_an_offer_is_picked_from_a_live_list() {
     let exchanged = one.exchange_when_approved().await;
     assert_eq!(exchanged.role, pairing::Role::Operator);
     assert_eq!(one.try_commit(exchanged.token.expose()).await.status, 204);
-    terminal.until_shows("nobody asks").await;
+    terminal.until_shows("Paired \"a tablet\"").await;
     terminal.types(b"q").await;
     assert_eq!(terminal.exit().await.code, Some(0));
     let lines = terminal.until_shows("cuts it off").await;

@@ -60,7 +60,12 @@ async fn a_program_that_ends_while_no_daemon_runs_leaves_its_code() {
     daemon.start_again().await;
     let ended = daemon.owner().ended(&session.id).await;
     assert_eq!(ended.exit.unwrap().code, Some(5));
-    assert_eq!(ended.last_line, "last");
+    // A start does not wait for screens that are drawn again.
+    until("its last line", || async {
+        let ended = daemon.owner().ended(&session.id).await;
+        (ended.last_line == "last").then_some(())
+    })
+    .await;
 }
 
 #[tokio::test]
