@@ -225,7 +225,7 @@ impl Course {
     ) -> usize {
         let until = Instant::now() + LAST_WORDS;
         let (mut given_up, mut is_all) = (0, false);
-        while !self.has_ended && !(is_all && self.unconfirmed.is_empty()) {
+        while !(self.has_ended || is_all && self.unconfirmed.is_empty()) {
             tokio::select! {
                 biased;
                 message = said.recv(), if !is_all => match message {

@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(each, MAX_SOURCES + 60);
         assert_eq!(damper.due(UnixMillis(1), true).len(), 1);
         damper.due(UnixMillis(3_600_000), false);
-        assert!(damper.tables.values().all(|table| table.is_empty()));
+        assert!(damper.tables.values().all(std::collections::HashMap::is_empty));
     }
 
     #[test]
