@@ -74,7 +74,11 @@ impl TlsClient {
         bearer: Option<&str>,
         body: Option<&impl Serialize>,
     ) -> Answer {
-        let answer = self.try_request(method, path, bearer, body).await;
+        let mut answer = self.try_request(method, path, bearer, body).await;
+        if method == "GET" && answer.is_err() {
+            // The daemon may have closed a kept connection just then: clients ask once more, on a new one.
+            answer = self.try_request(method, path, bearer, body).await;
+        }
         answer.unwrap_or_else(|error| panic!("{path}: {error:?}"))
     }
 
