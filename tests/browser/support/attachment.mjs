@@ -100,8 +100,14 @@ export class Attachment {
     if (kind === 0x01) this.#draw(message.readBigUInt64BE(1), message.subarray(9));
     if (kind === 0x02) this.output += this.#decoder.decode(message.subarray(13), { stream: true });
     if (kind === 0x02 || kind === 0x03) this.size = { columns: message.readUInt16BE(9), rows: message.readUInt16BE(11) };
-    if (kind === 0x03) this.claim = JSON.parse(message.toString("utf8", 13));
+    if (kind === 0x03) this.#hold(JSON.parse(message.toString("utf8", 13)));
     for (const wake of this.#waiting.splice(0)) wake();
+  }
+
+  /** That a claim was taken is told once, and holds for as long as who took it has it. @param {any} claim */
+  #hold(claim) {
+    const stays = this.claim?.taken_from && !claim.holder && claim.by === this.claim.by;
+    this.claim = { ...claim, taken_from: claim.taken_from || Boolean(stays) };
   }
 
   /** Draws nothing, but says so as one who does. @param {bigint} offset @param {Buffer} bytes */

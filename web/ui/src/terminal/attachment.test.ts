@@ -299,6 +299,19 @@ test("a claim that was taken is told, and not taken back", async () => {
   expect(second.sent).toEqual(["tsm_acc_1", LOOKS]);
 });
 
+test("that a claim was taken stays told while its holder changes the size, until it is dismissed", async () => {
+  const { socket } = await attach();
+  attachment.fit({ columns: 40, rows: 30 });
+  claim(socket, true, false, "phone");
+  claim(socket, false, true, "laptop");
+  claim(socket, false, false, "laptop");
+  const taken = { holder: false, taken_from: true, by: "laptop" };
+  expect(attachment.claim.value).toEqual(taken);
+  attachment.claim.value = { ...taken, taken_from: false };
+  claim(socket, false, false, "laptop");
+  expect(attachment.claim.value).toEqual({ ...taken, taken_from: false });
+});
+
 test("a wish for the claim outlives a cut, and is let go if somebody took it meanwhile", async () => {
   const { socket, end } = await attach();
   attachment.fit({ columns: 40, rows: 30 });

@@ -221,7 +221,9 @@ export class Attachment {
     const before = this.claim.peek();
     const takenMeanwhile = before === null && this.asked !== null && !claim.holder && claim.by !== null;
     if (this.asked && !claim.holder && (claim.taken_from || takenMeanwhile)) this.asked = null;
-    this.claim.value = takenMeanwhile ? { ...claim, taken_from: true } : claim;
+    // Told once; it stays on the page, until somebody dismisses it, while its holder changes the size again.
+    const stays = before !== null && before.taken_from && !claim.holder && claim.by === before.by;
+    this.claim.value = { ...claim, taken_from: claim.taken_from || takenMeanwhile || stays };
   }
 
   private detach(): void {
