@@ -306,14 +306,7 @@ impl Store {
     /// No change is made until what is given is dropped.
     #[cfg(test)]
     pub(crate) fn hold_writes(&self) -> std::sync::mpsc::Sender<()> {
-        let (held, end) = std::sync::mpsc::channel::<()>();
-        let wait = move |_: &Transaction<'_>| {
-            end.recv().ok();
-            Ok(())
-        };
-        // It waits in the queue from now on.
-        drop(self.writer.run(Lane::Priority, wait));
-        held
+        self.writer.hold()
     }
 
     #[cfg(test)]

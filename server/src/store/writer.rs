@@ -96,6 +96,20 @@ impl Writer {
         self.with_connection(Lane::Priority, set).await.unwrap();
     }
 
+    /// Nothing behind this in the queue is done until what is given is dropped. No transaction, which a store that is broken
+    /// would refuse to begin.
+    #[cfg(test)]
+    pub(super) fn hold(&self) -> std::sync::mpsc::Sender<()> {
+        let (held, end) = std::sync::mpsc::channel::<()>();
+        let wait = move |_: &mut Connection| {
+            end.recv().ok();
+            Ok(())
+        };
+        // It waits in the queue from now on.
+        drop(self.with_connection(Lane::Priority, wait));
+        held
+    }
+
     fn with_connection<T, W>(
         &self,
         lane: Lane,
