@@ -120,14 +120,11 @@ fn without_answers_to_the_revoked(connection: &Connection, response: Response) -
     if response.extensions().get::<LastAnswer>().is_some() {
         (response, true)
     } else if connection.is_revoked() {
-        // A refusal says nothing but why, which may be another end than a revocation.
-        let is_refusal = response.status() == StatusCode::UNAUTHORIZED;
-        let refusal = if is_refusal {
-            response
-        } else {
-            Failure::Revoked.into_response()
-        };
-        (refusal, true)
+        // A refusal of ours says nothing but why, which may be another end than a revocation.
+        match response.extensions().get::<Refusal>() {
+            Some(_) => (response, true),
+            None => (Failure::Revoked.into_response(), true),
+        }
     } else {
         (response, false)
     }

@@ -31,6 +31,10 @@ impl Unstored {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn row(&self, about: impl ToString) -> Option<AuditRow> {
+        self.rows().get(&about.to_string()).cloned()
+    }
+
     /// Keeps the row, then has `note` say that the end is to be made again: whoever takes that up finds the row.
     fn note(&self, row: AuditRow, note: impl FnOnce()) {
         self.rows().insert(row.target.clone(), row);
@@ -98,20 +102,18 @@ pub(crate) async fn finish(access: &Access) {
 async fn store_all(access: &Access) {
     let (devices, guests) = (access.devices().take_unstored(), access.guests().take_unstored());
     for revoked in devices {
-        let row = access
-            .unstored
-            .rows()
-            .get(&revoked.device.id.to_string())
-            .cloned();
         // Each was noted with its row.
-        let Some(row) = row else { continue };
+        let Some(row) = access.unstored.row(revoked.device.id) else {
+            continue;
+        };
         if access.store_end(revoked, row).await {
             tracing::info!("the end of a device is stored now");
         }
     }
     for ended in guests {
-        let row = access.unstored.rows().get(&ended.record.id.to_string()).cloned();
-        let Some(row) = row else { continue };
+        let Some(row) = access.unstored.row(ended.record.id) else {
+            continue;
+        };
         if access.store_guest_end(ended, row).await {
             tracing::info!("the end of a guest is stored now");
         }

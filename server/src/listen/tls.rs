@@ -51,8 +51,9 @@ async fn run(stream: Stream, acceptor: TlsAcceptor, edge: Arc<Edge>) {
             WhoIsAnswer::NotATailnet => (),
             WhoIsAnswer::Known(identity) => connection.set_tailnet(identity),
             WhoIsAnswer::Unlisted(identity) if edge.access.takes_as_guest(&connection, &identity) => (),
-            WhoIsAnswer::Unlisted(_) => return Err(io::ErrorKind::PermissionDenied.into()),
-            WhoIsAnswer::Refused => return Err(io::ErrorKind::PermissionDenied.into()),
+            WhoIsAnswer::Unlisted(_) | WhoIsAnswer::Refused => {
+                return Err(io::ErrorKind::PermissionDenied.into());
+            }
         }
         acceptor.accept(stream).await
     };
