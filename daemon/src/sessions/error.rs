@@ -145,6 +145,11 @@ impl SessionError {
     fn row(&self) -> (u16, &'static str, &'static str) {
         match self {
             Self::NotFound => (404, "session_not_found", "`transom ls` lists the sessions"),
+            Self::MalformedName(_) => (
+                400,
+                "malformed_name",
+                "use up to 48 letters, digits, `-`, `_` and `.`, beginning with a letter or digit",
+            ),
             Self::NameTaken(_) => (409, "name_taken", "choose another name, or stop that session"),
             Self::TooMany(_) => (
                 429,
@@ -157,14 +162,25 @@ impl SessionError {
                 "foreign_environment",
                 "leave `env` out: the session gets the daemon's",
             ),
+            Self::RelativeDirectory(_) => (400, "relative_directory", "name the directory from `/` on"),
             Self::DrawsAlready => (429, "drawing", "wait for the answer to the request before"),
             Self::FromNowOn => (403, "not_permitted", "wait for silence, or read the output"),
             Self::ForeignTrust => (403, "foreign_trust", "leave `trusted` out"),
-            Self::OutOfReach => (
-                503,
-                "out_of_reach",
-                "`transom ls` says why; where descriptors are short, stop other sessions or raise the daemon's `ulimit -n`",
+            Self::TooLarge { .. } => (400, "too_large", "send less"),
+            Self::TooManyLines { .. } => (400, "too_large", "ask for fewer"),
+            Self::MalformedLabel(_) => (
+                400,
+                "malformed_label",
+                "give each label a name, and use no control or other invisible characters",
             ),
+            Self::MalformedNote(_) => (
+                400,
+                "malformed_note",
+                "shorten it, and leave control and direction characters out",
+            ),
+            Self::AmbiguousInput => (400, "ambiguous_input", "send `text`, or `data` in base64url"),
+            Self::UnknownKey(_) => (400, "unknown_key", KEYS_HINT),
+            Self::OutOfReach => (503, "out_of_reach", OUT_OF_REACH_HINT),
             Self::ProgramEnded => (409, "program_ended", "start another session"),
             Self::InputStuck => (409, "input_stuck", "wait until the program reads, or stop it"),
             Self::NotStopped => (
@@ -172,6 +188,12 @@ impl SessionError {
                 "not_stopped",
                 "what became another user's (`sudo`) is ended by that user; ask again then",
             ),
+            Self::MalformedPattern(_) => (
+                400,
+                "malformed_pattern",
+                "the syntax is that of Rust's regex: no look-around, no back-references",
+            ),
+            Self::WaitTooLong => (400, "wait_too_long", "wait again when it is over"),
             Self::TimedOut(_) => (504, "timed_out", "wait longer, or look at its screen"),
             Self::Ending => (503, "ending", "ask again when the daemon is back"),
             Self::NotSaved => (503, "not_saved", "make room on the disk, and do it again"),
@@ -195,51 +217,6 @@ impl SessionError {
                 "store_failed",
                 "see the daemon's log: is the disk full or read-only?",
             ),
-            Self::MalformedName(_)
-            | Self::RelativeDirectory(_)
-            | Self::TooLarge { .. }
-            | Self::TooManyLines { .. }
-            | Self::MalformedLabel(_)
-            | Self::MalformedNote(_)
-            | Self::AmbiguousInput
-            | Self::UnknownKey(_)
-            | Self::MalformedPattern(_)
-            | Self::WaitTooLong => {
-                let (code, hint) = self.wrong();
-                (400, code, hint)
-            }
-        }
-    }
-
-    /// Code and hint of what was asked for in a form that cannot be; of nothing else.
-    fn wrong(&self) -> (&'static str, &'static str) {
-        match self {
-            Self::RelativeDirectory(_) => ("relative_directory", "name the directory from `/` on"),
-            Self::TooLarge { .. } => ("too_large", "send less"),
-            Self::TooManyLines { .. } => ("too_large", "ask for fewer"),
-            Self::MalformedName(_) => (
-                "malformed_name",
-                "use up to 48 letters, digits, `-`, `_` and `.`, beginning with a letter or digit",
-            ),
-            Self::MalformedLabel(_) => (
-                "malformed_label",
-                "give each label a name, and use no control or other invisible characters",
-            ),
-            Self::MalformedNote(_) => (
-                "malformed_note",
-                "shorten it, and leave control and direction characters out",
-            ),
-            Self::AmbiguousInput => ("ambiguous_input", "send `text`, or `data` in base64url"),
-            Self::UnknownKey(_) => (
-                "unknown_key",
-                "keys are called like C-c, M-x, S-Tab, Up, F5, Enter, or are one character",
-            ),
-            Self::MalformedPattern(_) => (
-                "malformed_pattern",
-                "the syntax is that of Rust's regex: no look-around, no back-references",
-            ),
-            Self::WaitTooLong => ("wait_too_long", "wait again when it is over"),
-            _ => ("malformed", "see what was said"),
         }
     }
 }
@@ -280,3 +257,6 @@ impl IntoResponse for SessionError {
         server::error::answer(&self.problem())
     }
 }
+
+const KEYS_HINT: &str = "keys are called like C-c, M-x, S-Tab, Up, F5, Enter, or are one character";
+const OUT_OF_REACH_HINT: &str = "`transom ls` says why; where descriptors are short, stop other sessions or raise the daemon's `ulimit -n`";
