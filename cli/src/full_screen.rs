@@ -2,6 +2,7 @@
 
 mod keys;
 mod signals;
+mod turn;
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -13,19 +14,23 @@ use rustix::{
     stdio::stdin,
     termios::{OptionalActions, Termios, tcgetattr, tcsetattr},
 };
+use tokio::{io::Stdin, time::Instant};
 
-pub(crate) use self::{
-    keys::keys,
-    signals::{Signals, Told},
-};
-use crate::{frame::Frame, output, panics};
+use self::signals::Signals;
+pub(crate) use self::{keys::keys, turn::Turn};
+use crate::{failure::Failure, frame::Frame, output, panics};
 
 /// The terminal with the alternate screen, without a cursor, and with keys that come one by one; dropping it restores
 /// what it was.
-#[derive(Debug)]
 pub(crate) struct FullScreen {
     /// What it shows.
     drawn: Option<Frame>,
+    input: Stdin,
+    /// Whether standard input may still say something.
+    has_keys: bool,
+    signals: Signals,
+    /// When it is drawn next.
+    due: Instant,
 }
 
 /// What has to be restored: nothing, or the modes of a keyboard if standard input is one. Taken by who restores first.
@@ -35,13 +40,20 @@ static SAVED: Mutex<Option<Option<Termios>>> = Mutex::new(None);
 static ON_PANIC: Once = Once::new();
 
 impl FullScreen {
-    /// Takes the terminal.
+    /// Takes the terminal, and listens to its keys, if it is to, and to signals.
     ///
     /// # Errors
     /// It cannot be set up.
-    pub(crate) fn enter() -> io::Result<Self> {
+    pub(crate) fn enter(has_keys: bool) -> Result<Self, Failure> {
+        let signals = Signals::new()?;
         panics::restore_before(&ON_PANIC, restore);
-        let screen = Self { drawn: None };
+        let screen = Self {
+            drawn: None,
+            input: tokio::io::stdin(),
+            has_keys,
+            signals,
+            due: Instant::now(),
+        };
         begin()?;
         Ok(screen)
     }

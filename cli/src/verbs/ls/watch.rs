@@ -1,14 +1,8 @@
 //! `ls --watch` on a terminal.
 
-use std::time::Duration;
-
 use jiff::Timestamp;
 use protocol::sessions::Session;
-use tokio::{
-    io::{AsyncReadExt, stdin},
-    sync::mpsc::Receiver,
-    time::{Instant, sleep_until},
-};
+use tokio::sync::mpsc::Receiver;
 
 use super::{
     keys::{Key, keys},
@@ -19,7 +13,7 @@ use crate::{
     events::{self, Update},
     exit,
     failure::Failure,
-    full_screen::{FullScreen, Signals, Told},
+    full_screen::{FullScreen, Turn},
     output,
     patience::Patience,
 };
@@ -30,59 +24,38 @@ pub(super) async fn show(client: Client) -> Result<u8, Failure> {
     client.get::<Vec<Session>>("/sessions").await?;
     let mut watch = Watch {
         updates: events::follow(client, Patience::endless()),
-        signals: Signals::new()?,
-        has_keys: true,
         view: View::default(),
-        screen: FullScreen::enter()?,
+        screen: FullScreen::enter(true)?,
     };
     watch.run().await
 }
 
 struct Watch {
     updates: Receiver<Result<Update, Failure>>,
-    signals: Signals,
-    /// Whether standard input may still say something.
-    has_keys: bool,
     view: View,
     screen: FullScreen,
 }
 
 impl Watch {
     async fn run(&mut self) -> Result<u8, Failure> {
-        let mut input = [0; 256];
-        let mut stdin = stdin();
-        let mut next_draw = Instant::now();
         loop {
             tokio::select! {
                 update = self.updates.recv() => {
                     let Some(update) = update else { return Ok(exit::OK) };
                     self.view.take(update?, Timestamp::now());
-                    next_draw = next_draw.min(Instant::now() + SHORTEST);
+                    self.screen.changed();
                 }
-                read = stdin.read(&mut input), if self.has_keys => {
-                    let length = read.unwrap_or_default();
-                    self.has_keys = length > 0;
-                    for key in keys(&input[..length]) {
+                turn = self.screen.turn(keys) => match turn? {
+                    Turn::Keys(keys) => for key in keys {
                         match key {
                             Key::Quit => return Ok(exit::OK),
                             Key::Suspend => self.screen.suspend()?,
                             other => self.view.scroll(other),
                         }
-                    }
-                    next_draw = Instant::now();
-                }
-                signal = self.signals.next() => match signal {
-                    Told::Draw => next_draw = Instant::now(),
-                    Told::Suspend => {
-                        self.screen.suspend()?;
-                        next_draw = Instant::now();
-                    }
-                    Told::End(code) => return Ok(code),
+                    },
+                    Turn::Draw => self.draw()?,
+                    Turn::End(code) => return Ok(code),
                 },
-                () = sleep_until(next_draw) => {
-                    self.draw()?;
-                    next_draw = Instant::now() + LONGEST;
-                }
             }
         }
     }
@@ -94,8 +67,3 @@ impl Watch {
         Ok(())
     }
 }
-
-/// Changes in so short a time are drawn together: faster is not seen.
-const SHORTEST: Duration = Duration::from_millis(30);
-/// Times on the screen are in seconds.
-const LONGEST: Duration = Duration::from_secs(1);

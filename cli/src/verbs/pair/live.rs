@@ -7,11 +7,7 @@ use std::{
 
 use jiff::Timestamp;
 use pairing::RequestId;
-use tokio::{
-    io::AsyncReadExt,
-    sync::mpsc::Receiver,
-    time::{Instant, sleep_until},
-};
+use tokio::{sync::mpsc::Receiver, time::Instant};
 
 use super::{
     counter::Counter,
@@ -23,7 +19,7 @@ use super::{
 use crate::{
     exit,
     failure::Failure,
-    full_screen::{self, FullScreen, Signals, Told},
+    full_screen::{self, FullScreen, Turn},
     output,
 };
 
@@ -35,8 +31,7 @@ pub(super) async fn show(mut counter: Counter, mut view: View) -> Result<u8, Fai
     view.has_colour = output::has_colour();
     let mut live = Live {
         news: news::of_offers(&counter.client, true),
-        signals: Signals::new()?,
-        screen: FullScreen::enter()?,
+        screen: FullScreen::enter(view.has_keys)?,
         counter,
         view,
     };
@@ -69,7 +64,6 @@ enum Outcome {
 
 struct Live {
     news: Receiver<Result<News, Failure>>,
-    signals: Signals,
     screen: FullScreen,
     counter: Counter,
     view: View,
@@ -77,15 +71,12 @@ struct Live {
 
 impl Live {
     async fn run(&mut self) -> Result<Outcome, Failure> {
-        let mut input = [0; 256];
-        let mut stdin = tokio::io::stdin();
-        let mut next_draw = Instant::now();
         loop {
             // Before anything is drawn, so that there is no moment without a code.
             let happened = self.counter.desk.renew(Timestamp::now());
             self.note(happened.as_slice());
             if self.counter.keep_offering().await? {
-                next_draw = Instant::now();
+                self.screen.draw_at(Instant::now());
             }
             if self.is_done() {
                 return Ok(Outcome::Done);
@@ -95,29 +86,20 @@ impl Live {
                     let Some(news) = news else { return Ok(Outcome::Left) };
                     let happened = self.counter.desk.take(news?, Timestamp::now());
                     self.take(happened).await?;
-                    next_draw = next_draw.min(Instant::now() + SHORTEST);
+                    self.screen.changed();
                 }
-                read = stdin.read(&mut input), if self.view.has_keys => {
-                    let length = read.unwrap_or_default();
-                    self.view.has_keys = length > 0;
-                    for key in full_screen::keys(&input[..length], &KEYS) {
-                        if self.press(key).await? {
-                            return Ok(Outcome::Left);
+                turn = self.screen.turn(|typed| full_screen::keys(typed, &KEYS)) => match turn? {
+                    Turn::Keys(keys) => {
+                        self.view.has_keys = self.screen.has_keys();
+                        for key in keys {
+                            if self.press(key).await? {
+                                return Ok(Outcome::Left);
+                            }
                         }
                     }
-                    next_draw = Instant::now();
-                }
-                signal = self.signals.next() => match signal {
-                    Told::Draw => next_draw = Instant::now(),
-                    Told::Suspend => {
-                        self.screen.suspend()?;
-                        next_draw = Instant::now();
-                    }
-                    Told::End(_) => return Ok(Outcome::Left),
+                    Turn::Draw => self.draw()?,
+                    Turn::End(_) => return Ok(Outcome::Left),
                 },
-                () = sleep_until(next_draw) => {
-                    next_draw = self.draw()?;
-                }
             }
         }
     }
@@ -181,15 +163,16 @@ impl Live {
         }
     }
 
-    /// Draws, and says when to do so next.
-    fn draw(&mut self) -> Result<Instant, Failure> {
+    fn draw(&mut self) -> Result<(), Failure> {
         let now = Timestamp::now();
         let size = self.screen.size();
         let frame = self.view.frame(&self.counter.desk, size, now);
         self.screen.draw(frame, self.view.has_colour)?;
         let settling = self.view.settles_at(now).map(|at| at.duration_since(now));
-        let settling = settling.and_then(|left| left.try_into().ok());
-        Ok(Instant::now() + settling.unwrap_or(LONGEST).min(LONGEST))
+        if let Some(left) = settling.and_then(|left| Duration::try_from(left).ok()) {
+            self.screen.draw_at(Instant::now() + left);
+        }
+        Ok(())
     }
 }
 
@@ -219,7 +202,3 @@ const KEYS: [(&[u8], Key); 13] = [
     (b"L", Key::Link),
     (b"i", Key::Turn),
 ];
-/// Changes in so short a time are drawn together: faster is not seen.
-const SHORTEST: Duration = Duration::from_millis(30);
-/// Times on the screen are in seconds.
-const LONGEST: Duration = Duration::from_secs(1);

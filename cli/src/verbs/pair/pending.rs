@@ -2,20 +2,13 @@
 
 mod list;
 
-use std::{
-    io::{IsTerminal, stdin, stdout},
-    time::Duration,
-};
+use std::io::{IsTerminal, stdin, stdout};
 
 use jiff::Timestamp;
 use pairing::RequestId;
 use protocol::pairing::{Approve, RequestView};
 use serde_json::json;
-use tokio::{
-    io::AsyncReadExt,
-    sync::mpsc::Receiver,
-    time::{Instant, sleep_until},
-};
+use tokio::sync::mpsc::Receiver;
 
 use self::list::{Key, List, keys};
 use super::{
@@ -26,7 +19,7 @@ use crate::{
     client::Client,
     exit,
     failure::Failure,
-    full_screen::{FullScreen, Signals, Told},
+    full_screen::{FullScreen, Turn},
     output,
     verbs::approve::Terms,
 };
@@ -49,11 +42,11 @@ pub(super) async fn run(client: Client, terms: Terms, json: bool) -> Result<u8, 
 }
 
 async fn show(client: Client, terms: Terms) -> Result<u8, Failure> {
+    let has_keys = stdin().is_terminal();
     let mut pending = Pending {
         news: news::of_requests(&client),
-        signals: Signals::new()?,
-        screen: FullScreen::enter()?,
-        list: List::new(stdin().is_terminal(), terms.role),
+        screen: FullScreen::enter(has_keys)?,
+        list: List::new(has_keys, terms.role),
         client,
         terms,
     };
@@ -70,51 +63,37 @@ struct Pending {
     client: Client,
     terms: Terms,
     news: Receiver<Result<News, Failure>>,
-    signals: Signals,
     screen: FullScreen,
     list: List,
 }
 
 impl Pending {
     async fn run(&mut self) -> Result<u8, Failure> {
-        let mut input = [0; 256];
-        let mut stdin = tokio::io::stdin();
-        let mut next_draw = Instant::now();
         loop {
             tokio::select! {
                 news = self.news.recv() => {
                     let Some(news) = news else { return Ok(exit::OK) };
                     self.list.take(news?, Timestamp::now());
-                    next_draw = next_draw.min(Instant::now() + SHORTEST);
+                    self.screen.changed();
                 }
-                read = stdin.read(&mut input), if self.list.has_keys => {
-                    let length = read.unwrap_or_default();
-                    self.list.has_keys = length > 0;
-                    for key in keys(&input[..length]) {
-                        match key {
-                            Key::Quit => return Ok(exit::OK),
-                            Key::Suspend => self.screen.suspend()?,
-                            Key::Yes | Key::No => match self.list.asked() {
-                                Some(id) => self.decide(id, key == Key::Yes).await?,
-                                None => self.list.press(key),
-                            },
-                            other => self.list.press(other),
+                turn = self.screen.turn(keys) => match turn? {
+                    Turn::Keys(keys) => {
+                        self.list.has_keys = self.screen.has_keys();
+                        for key in keys {
+                            match key {
+                                Key::Quit => return Ok(exit::OK),
+                                Key::Suspend => self.screen.suspend()?,
+                                Key::Yes | Key::No => match self.list.asked() {
+                                    Some(id) => self.decide(id, key == Key::Yes).await?,
+                                    None => self.list.press(key),
+                                },
+                                other => self.list.press(other),
+                            }
                         }
                     }
-                    next_draw = Instant::now();
-                }
-                signal = self.signals.next() => match signal {
-                    Told::Draw => next_draw = Instant::now(),
-                    Told::Suspend => {
-                        self.screen.suspend()?;
-                        next_draw = Instant::now();
-                    }
-                    Told::End(code) => return Ok(code),
+                    Turn::Draw => self.draw()?,
+                    Turn::End(code) => return Ok(code),
                 },
-                () = sleep_until(next_draw) => {
-                    self.draw()?;
-                    next_draw = Instant::now() + LONGEST;
-                }
             }
         }
     }
@@ -147,8 +126,3 @@ impl Pending {
         Ok(())
     }
 }
-
-/// Changes in so short a time are drawn together: faster is not seen.
-const SHORTEST: Duration = Duration::from_millis(30);
-/// Times on the screen are in seconds.
-const LONGEST: Duration = Duration::from_secs(1);
