@@ -344,7 +344,7 @@ const MAX_TURN: usize = 16 * 1024;
 /// Time after which others get their turn: a few bytes may ask for much. It is looked at behind each piece.
 const MAX_TIME: Duration = Duration::from_millis(5);
 /// Bytes of a piece.
-const PIECE: usize = 2 * 1024;
+const PIECE: usize = 1024;
 /// How long a synchronized update may keep the screen as it was.
 const MAX_HELD: Duration = Duration::from_millis(150);
 /// Bytes of answers that wait for the terminal.

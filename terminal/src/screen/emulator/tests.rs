@@ -323,14 +323,20 @@ fn a_mark_joins_the_blank_where_a_wide_character_did_not_fit() {
 }
 
 #[test]
-fn a_program_that_repeats_without_end_fills_the_screen_once_for_each_time() {
+fn a_character_is_repeated_as_often_as_the_program_says() {
     let size = Size::new(10, 4);
-    let repeated = screen(size, b"x\x1b[65535b");
-    assert_eq!(repeated.history().end, 1);
-    assert_eq!(
-        texts(&repeated.lines(0..100)),
-        ["xxxxxxxxxx", "xxxxxxxxxx", "xxxxxxxxxx", "xxxxxxxxxx", "x"]
-    );
+    for (character, columns) in [("x", 1), ("é", 1), ("漢", 2)] {
+        let mut repeated = screen(size, format!("{character}\x1b[65535b").as_bytes());
+        let mut written = screen(size, character.repeat(65_536).as_bytes());
+        assert_eq!(repeated.history(), written.history());
+        assert_eq!(
+            repeated.history().end,
+            65_536 * columns / 10 + 1 - 4,
+            "{character}"
+        );
+        assert_eq!(repeated.lines(0..u64::MAX), written.lines(0..u64::MAX));
+        assert_eq!(repeated.snapshot(), written.snapshot());
+    }
 }
 
 #[test]

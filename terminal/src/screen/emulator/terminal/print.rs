@@ -51,11 +51,21 @@ impl Terminal {
     }
 
     /// Repeats the character before (REP, ECMA-48 8.3.103), if there is one directly before; the standard leaves
-    /// all else undefined. Not more often than it fills the screen: eight bytes of output may ask for tens of thousands.
+    /// all else undefined.
     pub(super) fn repeat(&mut self, count: u16) {
-        if let Some((_, character)) = self.repeatable() {
-            let most = self.columns * self.rows();
-            (0..usize::from(count).min(most)).for_each(|_| self.print(character));
+        let Some((_, character)) = self.repeatable() else {
+            return;
+        };
+        if !matches!(character, ' '..='~') {
+            return (0..count).for_each(|_| self.print(character));
+        }
+        // As text, by rows: eight bytes of output may ask for tens of thousands.
+        let text = [character as u8; 256];
+        let mut left = usize::from(count);
+        while left > 0 {
+            let length = left.min(text.len());
+            self.run(&text[..length]);
+            left -= length;
         }
     }
 
