@@ -26,10 +26,19 @@ interface WatchProps {
 export function Watch({ guest, over }: WatchProps) {
   const shown = useSignal(guest.sessions[0]?.id ?? "");
   const authority = useMemo(() => asGuest(guest.credential), [guest]);
+  const isLeaving = useRef(false);
+  // Leaving closes the streams as well: what these say of it then, before the answer or after it, is not how it ended.
+  const leaving = (): void => {
+    isLeaving.current = true;
+    void leave(guest).then(over);
+  };
+  const ended = (after: GuestState): void => {
+    if (!isLeaving.current) over(after);
+  };
   useEffect(startTicking, []);
   // The daemon closes at its second; this is for a page whose network is away.
   useEffect(() => {
-    const timer = setTimeout(() => over({ kind: "expired" }), Math.max(0, guest.until - performance.now()) + GRACE);
+    const timer = setTimeout(() => ended({ kind: "expired" }), Math.max(0, guest.until - performance.now()) + GRACE);
     return () => clearTimeout(timer);
   }, [guest]);
   return (
@@ -38,7 +47,8 @@ export function Watch({ guest, over }: WatchProps) {
       id={shown.value}
       guest={guest}
       authority={authority}
-      over={over}
+      over={ended}
+      leave={leaving}
       choose={(id) => (shown.value = id)}
     />
   );
@@ -47,10 +57,11 @@ export function Watch({ guest, over }: WatchProps) {
 interface TerminalProps extends WatchProps {
   id: string;
   authority: Authority;
+  leave: () => void;
   choose: (id: string) => void;
 }
 
-function Terminal({ id, guest, authority, over, choose }: TerminalProps) {
+function Terminal({ id, guest, authority, over, leave, choose }: TerminalProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const host = useRef<HTMLDivElement>(null);
   const controls = useSignal<Controls | "failed" | null>(null);
@@ -70,7 +81,7 @@ function Terminal({ id, guest, authority, over, choose }: TerminalProps) {
   const stale = state !== undefined && isWaiting(state);
   return (
     <main class="terminal-page">
-      <Bar id={id} name={name} guest={guest} connection={connection} controls={ready} over={over} choose={choose} />
+      <Bar id={id} name={name} guest={guest} connection={connection} controls={ready} leave={leave} choose={choose} />
       <div class="stage">
         <div class={stale ? "scroller stale" : "scroller"} ref={scroller}>
           <div class="host" ref={host} />
@@ -86,15 +97,17 @@ function Terminal({ id, guest, authority, over, choose }: TerminalProps) {
   );
 }
 
-interface BarProps extends WatchProps {
+interface BarProps {
   id: string;
+  guest: GuestView;
   name: string;
   connection: Connection | null;
   controls: Controls | null;
+  leave: () => void;
   choose: (id: string) => void;
 }
 
-function Bar({ id, name, guest, connection, controls, over, choose }: BarProps) {
+function Bar({ id, name, guest, connection, controls, leave, choose }: BarProps) {
   const view = useSignal<View>(recalledView());
   useEffect(() => {
     if (controls) controls.view = view.value;
@@ -124,7 +137,7 @@ function Bar({ id, name, guest, connection, controls, over, choose }: BarProps) 
       <button type="button" class="square" aria-label={other} title={other} onClick={() => (view.value = whole ? "readable" : "whole")}>
         {whole ? <Readable /> : <Whole />}
       </button>
-      <button type="button" class="square" aria-label={strings.guest.leave} title={strings.guest.leave} onClick={() => void leave(guest).then(over)}>
+      <button type="button" class="square" aria-label={strings.guest.leave} title={strings.guest.leave} onClick={leave}>
         <Close />
       </button>
     </header>
