@@ -305,7 +305,7 @@ impl Attached {
                 applied: Applied::new(typist.as_ref().map(|typist| typist.writer.applied())),
                 pinged: pinged.subscribe(),
                 may_type: may_type.subscribe(),
-                presence: presence.watch(),
+                presence: presence.news(),
                 claim: handle.claim().watch(),
             };
             tokio::select! {

@@ -57,7 +57,7 @@ pub(crate) use error::SessionError;
 pub(crate) use handle::Handle;
 pub(crate) use inside::Inside;
 use lineage::Lineage;
-pub(crate) use presence::{People, Presence};
+pub(crate) use presence::Presence;
 use record::Record;
 pub(crate) use record::{wire_exit, wire_size};
 pub(crate) use saved::touched_on_disk;

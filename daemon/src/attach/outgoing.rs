@@ -12,7 +12,7 @@ use tokio::{
 };
 
 use super::{End, LEFT, LOST, Typist};
-use crate::sessions::{Holder, People, Presence, wire_exit, wire_size};
+use crate::sessions::{Holder, Presence, wire_exit, wire_size};
 
 pub(super) struct Outgoing<'a> {
     pub(super) sink: &'a mut SplitSink<WebSocket, Message>,
@@ -43,7 +43,7 @@ pub(super) struct News {
     /// The last ping.
     pub(super) pinged: watch::Receiver<Option<u64>>,
     pub(super) may_type: watch::Receiver<bool>,
-    pub(super) presence: watch::Receiver<People>,
+    pub(super) presence: watch::Receiver<()>,
     pub(super) claim: watch::Receiver<Holder>,
 }
 
@@ -197,7 +197,7 @@ impl Outgoing<'_> {
                 writers: self.presence.counts().writers,
                 ..hello.clone()
             }),
-            Item::Presence => ServerMessage::Presence(self.who(&news.presence.borrow_and_update())),
+            Item::Presence => ServerMessage::Presence(self.who()),
             Item::Claim => {
                 let change = self.change(&news.claim.borrow_and_update());
                 size_message(self.attachment.offset(), size, change)
@@ -213,8 +213,8 @@ impl Outgoing<'_> {
         }
     }
 
-    fn who(&self, people: &People) -> attach::Presence {
-        let told = self.presence.told(people);
+    fn who(&self) -> attach::Presence {
+        let told = self.presence.told();
         match self.sight {
             Sight::Whole => told,
             Sight::Guest { .. } => attach::Presence {

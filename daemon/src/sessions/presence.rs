@@ -1,12 +1,15 @@
 //! Who is there: derived from guards, so that nobody stays who has gone.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
 };
 
 use protocol::attach;
-use tokio::sync::watch;
+use tokio::{sync::watch, time::sleep};
 
 use super::record::Record;
 
@@ -63,9 +66,9 @@ impl Presence {
         Self { record, number }
     }
 
-    /// Who is there, this one included, now and at each change.
-    pub(crate) fn watch(&self) -> watch::Receiver<People> {
-        self.record.presence.subscribe()
+    /// When who is there is to be told anew.
+    pub(crate) fn news(&self) -> watch::Receiver<()> {
+        self.record.presence_news.subscribe()
     }
 
     /// How many are there, this one included.
@@ -73,8 +76,9 @@ impl Presence {
         self.record.presence.borrow().counts()
     }
 
-    /// The same as it is told to this one.
-    pub(crate) fn told(&self, people: &People) -> attach::Presence {
+    /// Who is there now, as it is told to this one.
+    pub(crate) fn told(&self) -> attach::Presence {
+        let people = self.record.presence.borrow();
         let Counts { viewers, writers } = people.counts();
         let own = people.writers.iter().filter(|(number, _)| *number == self.number);
         let others = people.writers.iter().filter(|(number, _)| *number != self.number);
@@ -109,5 +113,64 @@ impl Drop for Presence {
     }
 }
 
+/// Has everybody told who is there, until the record is gone.
+pub(super) fn pace(record: &Arc<Record>) {
+    let (presence, record) = (record.presence.subscribe(), Arc::downgrade(record));
+    let say = move || {
+        if let Some(record) = record.upgrade() {
+            record.presence_news.send_replace(());
+        }
+    };
+    tokio::spawn(paced(presence, || sleep(PAUSE), say));
+}
+
+/// Says that something changed: at once, and again when a pause is over. Each of a crowd that comes or goes would otherwise be
+/// told of each other one.
+async fn paced<P>(mut presence: watch::Receiver<People>, pause: impl Fn() -> P, say: impl Fn())
+where
+    P: Future<Output = ()>,
+{
+    while presence.changed().await.is_ok() {
+        say();
+        pause().await;
+    }
+}
+
+/// Between two words about who is there.
+const PAUSE: Duration = Duration::from_millis(100);
 /// Writers who are named; of more only the number is told.
 const MOST_NAMED: usize = 32;
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tokio::sync::{Semaphore, mpsc, watch};
+
+    use super::{People, paced};
+
+    #[tokio::test]
+    async fn the_first_who_comes_is_told_of_at_once_and_a_crowd_behind_in_one_word() {
+        let (presence, pauses) = (watch::Sender::<People>::default(), Arc::new(Semaphore::new(0)));
+        let (say, mut said) = mpsc::unbounded_channel();
+        let (now, over) = (presence.subscribe(), Arc::clone(&pauses));
+        let pause = move || {
+            let over = Arc::clone(&over);
+            async move { over.acquire().await.unwrap().forget() }
+        };
+        let say = move || say.send(now.borrow().counts().viewers).unwrap();
+        let pacing = tokio::spawn(paced(presence.subscribe(), pause, say));
+
+        presence.send_modify(|people| people.viewers += 1);
+        assert_eq!(said.recv().await, Some(1));
+        for _ in 0..1_000 {
+            presence.send_modify(|people| people.viewers += 1);
+        }
+        pauses.add_permits(1);
+        assert_eq!(said.recv().await, Some(1_001));
+        pauses.add_permits(1);
+        drop(presence);
+        pacing.await.unwrap();
+        assert_eq!(said.recv().await, None);
+    }
+}

@@ -8,12 +8,17 @@ use std::{
 use protocol::events::Event;
 use tokio::{sync::watch, time::sleep};
 
-use super::{Sessions, presence::People, record::Record};
+use super::{
+    Sessions,
+    presence::{self, People},
+    record::Record,
+};
 use crate::events::Events;
 
 /// Publishes the session now, and again whenever it changes, until its record is gone. While nobody follows the events
-/// nothing is drawn up; the first who comes gets what changed meanwhile.
+/// nothing is drawn up; the first who comes gets what changed meanwhile. Those who are attached are told of each other too.
 pub(super) fn spawn(sessions: Sessions, record: &Arc<Record>) {
+    presence::pace(record);
     let follower = Follower {
         events: sessions.shared.events.clone(),
         presence: record.presence.subscribe(),

@@ -36,6 +36,8 @@ pub(super) struct Record {
     folder: PathBuf,
     pub(super) claim: Claim,
     pub(super) presence: watch::Sender<People>,
+    /// Sent on when those who are there are to be told of it.
+    pub(super) presence_news: watch::Sender<()>,
     /// Input that came by requests.
     pub(super) typed: Typed,
     kept: Mutex<Kept>,
@@ -93,6 +95,7 @@ impl Record {
             folder,
             claim: Claim::default(),
             presence: watch::Sender::default(),
+            presence_news: watch::Sender::default(),
             typed: Typed::default(),
             kept: Mutex::new(kept),
             saving: Arc::default(),
