@@ -1,4 +1,4 @@
-//! The one thread that writes: two lanes of jobs, each job a transaction.
+//! The one thread that writes: two lanes of jobs. Changes that wait together are committed together, each whole or not at all.
 
 use std::{
     collections::VecDeque,
@@ -7,7 +7,7 @@ use std::{
     thread::JoinHandle,
 };
 
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use rusqlite::{Connection, Transaction, TransactionBehavior, ffi};
 use tokio::sync::oneshot;
 
 use super::StoreError;
@@ -41,7 +41,51 @@ struct Lanes {
     closed: bool,
 }
 
-type Job = Box<dyn FnOnce(&mut Connection) + Send>;
+enum Job {
+    Change(Box<dyn Change>),
+    /// What is no part of a transaction.
+    #[cfg(test)]
+    Alone(Box<dyn FnOnce(&mut Connection) + Send>),
+}
+
+/// A change that somebody may wait for.
+trait Change: Send {
+    /// Makes it, and says whether it is to be kept.
+    fn make(&mut self, transaction: &Transaction<'_>) -> bool;
+
+    /// Tells whoever waits what came of it; `committed` is what came of the transaction.
+    fn tell(self: Box<Self>, committed: Result<(), StoreError>);
+}
+
+struct Awaited<T, W, F> {
+    work: Option<W>,
+    made: Option<Result<T, StoreError>>,
+    then: F,
+    reply: oneshot::Sender<Result<T, StoreError>>,
+}
+
+impl<T, W, F> Change for Awaited<T, W, F>
+where
+    T: Send,
+    W: FnOnce(&Transaction<'_>) -> Result<T, StoreError> + Send,
+    F: FnOnce(&T) + Send,
+{
+    fn make(&mut self, transaction: &Transaction<'_>) -> bool {
+        self.made = self.work.take().map(|work| work(transaction));
+        matches!(self.made, Some(Ok(_)))
+    }
+
+    fn tell(self: Box<Self>, committed: Result<(), StoreError>) {
+        let result = match (self.made, committed) {
+            (Some(made), Ok(())) => made.inspect(self.then),
+            // Its own failure says more than that of all.
+            (Some(Err(error)), _) | (_, Err(error)) => Err(error),
+            (None, Ok(())) => Err(StoreError::Closed),
+        };
+        // Nobody waiting is no failure: the work is done all the same.
+        let _ = self.reply.send(result);
+    }
+}
 
 impl Writer {
     pub(super) fn start(connection: Connection) -> io::Result<Self> {
@@ -58,7 +102,7 @@ impl Writer {
         })
     }
 
-    /// Does `work` in a transaction of its own and commits it, synced, unless it fails.
+    /// Makes a change whole and commits it, synced, unless it fails.
     ///
     /// The job is queued before the first await: it will be done even if the future is dropped.
     pub(super) fn run<T, W>(
@@ -70,7 +114,7 @@ impl Writer {
         T: Send + 'static,
         W: FnOnce(&Transaction<'_>) -> Result<T, StoreError> + Send + 'static,
     {
-        self.with_connection(lane, move |connection| in_transaction(connection, work))
+        self.run_then(lane, work, |_: &T| ())
     }
 
     /// The same, and calls `then` with what came of it, on the writer's thread, once it is synced and before anybody is told.
@@ -85,9 +129,15 @@ impl Writer {
         W: FnOnce(&Transaction<'_>) -> Result<T, StoreError> + Send + 'static,
         F: FnOnce(&T) + Send + 'static,
     {
-        self.with_connection(lane, move |connection| {
-            in_transaction(connection, work).inspect(then)
-        })
+        let (reply, answer) = oneshot::channel();
+        let change = Awaited {
+            work: Some(work),
+            made: None,
+            then,
+            reply,
+        };
+        let queued = self.shared.queue(lane, Job::Change(Box::new(change)));
+        told(queued, answer)
     }
 
     #[cfg(test)]
@@ -110,6 +160,7 @@ impl Writer {
         held
     }
 
+    #[cfg(test)]
     fn with_connection<T, W>(
         &self,
         lane: Lane,
@@ -120,18 +171,19 @@ impl Writer {
         W: FnOnce(&mut Connection) -> Result<T, StoreError> + Send + 'static,
     {
         let (reply, answer) = oneshot::channel();
-        let job: Job = Box::new(move |connection| {
-            // Nobody waiting is no failure: the work is done all the same.
+        let alone = move |connection: &mut Connection| {
             let _ = reply.send(work(connection));
-        });
-        let queued = self.shared.queue(lane, job);
-        async move {
-            if queued {
-                answer.await.unwrap_or(Err(StoreError::Closed))
-            } else {
-                Err(StoreError::Closed)
-            }
-        }
+        };
+        let queued = self.shared.queue(lane, Job::Alone(Box::new(alone)));
+        told(queued, answer)
+    }
+}
+
+async fn told<T>(is_queued: bool, answer: oneshot::Receiver<Result<T, StoreError>>) -> Result<T, StoreError> {
+    if is_queued {
+        answer.await.unwrap_or(Err(StoreError::Closed))
+    } else {
+        Err(StoreError::Closed)
     }
 }
 
@@ -147,6 +199,11 @@ impl Drop for Writer {
 }
 
 impl Shared {
+    fn is_idle(&self) -> bool {
+        let lanes = self.lock();
+        lanes.priority.is_empty() && lanes.ordinary.is_empty()
+    }
+
     fn lock(&self) -> MutexGuard<'_, Lanes> {
         // No code that can panic runs under this lock.
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
@@ -165,16 +222,44 @@ impl Shared {
         true
     }
 
-    fn next(&self) -> Option<Job> {
+    /// What is to be done next: a few changes that wait in the same lane, or what is none. `None` at the end.
+    fn next(&self) -> Option<Next> {
         let mut lanes = self.lock();
         loop {
-            let job = lanes.priority.pop_front().or_else(|| lanes.ordinary.pop_front());
-            if job.is_some() || lanes.closed {
-                return job;
+            let lane = match lanes.priority.is_empty() {
+                true => &mut lanes.ordinary,
+                false => &mut lanes.priority,
+            };
+            if let Some(next) = taken(lane) {
+                return Some(next);
+            }
+            if lanes.closed {
+                return None;
             }
             lanes = self.changed.wait(lanes).unwrap_or_else(PoisonError::into_inner);
         }
     }
+}
+
+enum Next {
+    Changes(Vec<Box<dyn Change>>),
+    #[cfg(test)]
+    Alone(Box<dyn FnOnce(&mut Connection) + Send>),
+}
+
+fn taken(lane: &mut VecDeque<Job>) -> Option<Next> {
+    let mut changes = match lane.pop_front()? {
+        #[cfg(test)]
+        Job::Alone(work) => return Some(Next::Alone(work)),
+        Job::Change(change) => vec![change],
+    };
+    while changes.len() < TOGETHER {
+        match lane.pop_front_if(|job| matches!(job, Job::Change(_))) {
+            Some(Job::Change(change)) => changes.push(change),
+            _ => break,
+        }
+    }
+    Some(Next::Changes(changes))
 }
 
 struct Worker {
@@ -183,8 +268,22 @@ struct Worker {
 
 impl Worker {
     fn work(&self, mut connection: Connection) {
-        while let Some(job) = self.shared.next() {
-            job(&mut connection);
+        if let Err(error) = connection.pragma_update(None, "wal_autocheckpoint", MOST_UNMOVED) {
+            tracing::warn!(%error, "the store's journal is moved into its file by jobs that somebody waits for");
+        }
+        let mut unmoved = 0;
+        while let Some(next) = self.shared.next() {
+            match next {
+                Next::Changes(changes) => make_all(&mut connection, changes),
+                #[cfg(test)]
+                Next::Alone(work) => work(&mut connection),
+            }
+            unmoved += 1;
+            // Whoever waited has been told; a revocation that waited for this as well would take several times as long.
+            if unmoved >= MOVED_AT && self.shared.is_idle() {
+                move_journal(&connection);
+                unmoved = 0;
+            }
         }
     }
 }
@@ -203,21 +302,66 @@ impl Drop for Worker {
     }
 }
 
-fn in_transaction<T>(
-    connection: &mut Connection,
-    work: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
-) -> Result<T, StoreError> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let value = work(&transaction)?;
-    transaction.commit()?;
-    Ok(value)
+/// Moves what the journal has into the file, and syncs it, as far as no reader is in the way (SQLite, "Write-Ahead Logging").
+fn move_journal(connection: &Connection) {
+    if let Err(error) = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())) {
+        tracing::warn!(%error, "the store's journal could not be moved into its file, and grows");
+    }
 }
+
+/// Makes changes in one transaction, and tells everybody what came of theirs. One that fails takes nothing along.
+fn make_all(connection: &mut Connection, mut changes: Vec<Box<dyn Change>>) {
+    let committed = make_and_commit(connection, &mut changes);
+    for change in changes {
+        change.tell(match &committed {
+            Ok(()) => Ok(()),
+            Err(error) => Err(StoreError::Sql(copy_of(error))),
+        });
+    }
+}
+
+fn make_and_commit(connection: &mut Connection, changes: &mut [Box<dyn Change>]) -> rusqlite::Result<()> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    match changes {
+        [only] => {
+            if !only.make(&transaction) {
+                return Ok(());
+            }
+        }
+        several => {
+            for change in several {
+                transaction.execute_batch("SAVEPOINT change")?;
+                if !change.make(&transaction) {
+                    // Where it was the disk, SQLite may have undone them all; then this fails, and all are told so.
+                    transaction.execute_batch("ROLLBACK TO change")?;
+                }
+                transaction.execute_batch("RELEASE change")?;
+            }
+        }
+    }
+    transaction.commit()
+}
+
+/// The same failure, for another who waits.
+fn copy_of(error: &rusqlite::Error) -> rusqlite::Error {
+    let code = error.sqlite_error().copied();
+    let code = code.unwrap_or_else(|| ffi::Error::new(ffi::SQLITE_ERROR));
+    rusqlite::Error::SqliteFailure(code, Some(error.to_string()))
+}
+
+/// Changes of one transaction at most: a revocation that comes meanwhile waits for them.
+const TOGETHER: usize = 16;
+/// Transactions after which the journal is moved while nobody waits.
+const MOVED_AT: u32 = 100;
+/// Pages of the journal at which the next commit moves it, whoever waits: it would grow without end where there is always a job.
+const MOST_UNMOVED: u32 = 8_000;
 
 #[cfg(test)]
 mod tests {
     use std::sync::{Arc, Barrier, Mutex};
 
     use rusqlite::Connection;
+    use tempfile::TempDir;
 
     use super::{Lane, Writer};
     use crate::store::StoreError;
@@ -225,6 +369,22 @@ mod tests {
     fn writer() -> Writer {
         Writer::start(Connection::open_in_memory().unwrap()).unwrap()
     }
+
+    /// One with a table, in a file with a journal as the store's is.
+    fn in_folder() -> (Writer, TempDir) {
+        let folder = tempfile::tempdir().unwrap();
+        let sql = Connection::open(folder.path().join("db")).unwrap();
+        sql.pragma_update(None, "journal_mode", "wal").unwrap();
+        sql.execute_batch("CREATE TABLE t (x)").unwrap();
+        (Writer::start(sql).unwrap(), folder)
+    }
+
+    fn journal(folder: &TempDir) -> u64 {
+        std::fs::metadata(folder.path().join("db-wal")).unwrap().len()
+    }
+
+    /// A page of the journal, with its head.
+    const FRAME: u64 = 24 + 4096;
 
     #[tokio::test]
     async fn the_priority_lane_overtakes_everything_that_waits() {
@@ -274,6 +434,69 @@ mod tests {
             Ok(sql.query_row("SELECT count(*) FROM t", [], |row| row.get(0))?)
         };
         assert_eq!(writer.run(Lane::Ordinary, count).await.unwrap(), 0);
+    }
+
+    #[tokio::test]
+    async fn changes_that_wait_together_are_committed_together_and_one_that_fails_takes_nothing_along() {
+        let (writer, folder) = in_folder();
+        let before = journal(&folder);
+        let held = writer.hold();
+        let changes: Vec<_> = (0..5)
+            .map(|n| {
+                writer.run(Lane::Ordinary, move |sql| {
+                    sql.execute("INSERT INTO t VALUES (?1)", [n])?;
+                    if n == 2 { Err(StoreError::Closed) } else { Ok(()) }
+                })
+            })
+            .collect();
+        drop(held);
+        for (n, change) in changes.into_iter().enumerate() {
+            assert_eq!(change.await.is_ok(), n != 2, "{n}");
+        }
+        assert_eq!(journal(&folder) - before, FRAME, "one page was written once");
+        let all = |sql: &rusqlite::Transaction<'_>| -> Result<String, StoreError> {
+            Ok(sql.query_row("SELECT group_concat(x) FROM t", [], |row| row.get(0))?)
+        };
+        assert_eq!(writer.run(Lane::Ordinary, all).await.unwrap(), "0,1,3,4");
+    }
+
+    #[tokio::test]
+    async fn a_commit_that_fails_is_told_to_everybody_who_waits_for_it() {
+        let (writer, _folder) = in_folder();
+        // Of what is deferred only the commit says that it is wrong.
+        let tables = "PRAGMA foreign_keys = on; CREATE TABLE a (x INTEGER PRIMARY KEY); \
+                      CREATE TABLE b (x REFERENCES a DEFERRABLE INITIALLY DEFERRED)";
+        let made = writer.with_connection(Lane::Ordinary, |sql| Ok(sql.execute_batch(tables)?));
+        made.await.unwrap();
+        let held = writer.hold();
+        let changes = ["INSERT INTO t VALUES (1)", "INSERT INTO b VALUES (1)"]
+            .map(|insert| writer.run(Lane::Ordinary, move |sql| Ok(sql.execute(insert, [])?)));
+        drop(held);
+        for change in changes {
+            let told = change.await;
+            assert!(matches!(told, Err(StoreError::Sql(_))), "{told:?}");
+        }
+        let count = |sql: &rusqlite::Transaction<'_>| -> Result<i64, StoreError> {
+            Ok(sql.query_row("SELECT count(*) FROM t", [], |row| row.get(0))?)
+        };
+        assert_eq!(writer.run(Lane::Ordinary, count).await.unwrap(), 0);
+    }
+
+    #[tokio::test]
+    async fn the_journal_does_not_grow_with_what_was_written() {
+        let (writer, folder) = in_folder();
+        let write = async |times: u32| {
+            for _ in 0..times {
+                let insert =
+                    |sql: &rusqlite::Transaction<'_>| Ok(sql.execute("INSERT INTO t VALUES (1)", [])?);
+                writer.run(Lane::Ordinary, insert).await.unwrap();
+            }
+        };
+        write(3 * super::MOVED_AT).await;
+        let early = journal(&folder);
+        write(20 * super::MOVED_AT).await;
+        let late = journal(&folder);
+        assert!(late <= 2 * early, "{early} bytes, then {late}");
     }
 
     #[tokio::test]
