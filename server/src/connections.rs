@@ -197,10 +197,7 @@ impl Connections {
             let table = self.table();
             (end()?, table.of(owner))
         };
-        connections
-            .iter()
-            .for_each(|connection| connection.revoked_token().cancel());
-        Ok((ended, Ended { connections }))
+        Ok((ended, Ended::of(connections)))
     }
 
     /// Ends everything remote under the registry's lock: `end` makes it dead. From then on every remote stream that comes is cut,
@@ -211,10 +208,7 @@ impl Connections {
             table.lock_down();
             (end(), table.remote())
         };
-        connections
-            .iter()
-            .for_each(|connection| connection.revoked_token().cancel());
-        (ended, Ended { connections })
+        (ended, Ended::of(connections))
     }
 
     /// Takes remote streams again.
@@ -244,8 +238,14 @@ impl Connections {
         let (upgraded, plain): (Vec<_>, Vec<_>) = ended.connections.iter().partition(|one| one.is_upgraded());
         plain.iter().for_each(|connection| connection.cut());
         let deadline = Instant::now() + CLOSE_FRAME;
+        let mut left = upgraded.clone();
+        // The one that was told last mostly goes last, so that each look is short.
+        let are_gone = |table: &Table| {
+            while left.pop_if(|last| !table.has(last.id())).is_some() {}
+            left.is_empty()
+        };
         // The time is one for all: a thousand streams do not add up.
-        let _ = tokio::time::timeout_at(deadline, self.until(|table| table.has_none_of(&upgraded))).await;
+        let _ = tokio::time::timeout_at(deadline, self.until(are_gone)).await;
         upgraded.iter().for_each(|connection| connection.cut());
     }
 
@@ -265,7 +265,7 @@ impl Connections {
         all.iter().for_each(|connection| connection.cut());
     }
 
-    async fn until(&self, holds: impl Fn(&Table) -> bool) {
+    async fn until(&self, mut holds: impl FnMut(&Table) -> bool) {
         loop {
             // Enabled before the look at the table, so that an entry which goes in between is not missed.
             let mut gone = pin!(self.shared.gone.notified());
@@ -297,6 +297,15 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
+    /// Has each notice that its principal has ended: first those that have a close frame to write.
+    fn of(mut connections: Vec<Arc<Connection>>) -> Self {
+        connections.sort_by_key(|connection| !connection.is_upgraded());
+        connections
+            .iter()
+            .for_each(|connection| connection.revoked_token().cancel());
+        Self { connections }
+    }
+
     /// How many there are.
     pub(crate) fn count(&self) -> usize {
         self.connections.len()

@@ -56,6 +56,8 @@ pub struct Connection {
     changed: Notify,
     /// The stream is cut. Cancelled before the socket is, so that nothing is written in between.
     cut: CancellationToken,
+    /// All of that is done.
+    is_cut: AtomicBool,
 }
 
 impl Connection {
@@ -78,6 +80,7 @@ impl Connection {
             ending,
             changed: Notify::new(),
             cut: CancellationToken::new(),
+            is_cut: AtomicBool::new(false),
         }
     }
 
@@ -255,8 +258,13 @@ impl Connection {
 
     /// Ends the stream now. After it no byte leaves, whoever still holds the stream.
     pub(crate) fn cut(&self) {
+        if self.is_cut.load(Ordering::Acquire) {
+            return;
+        }
         self.cut.cancel();
         self.socket.reset();
+        // Last: who finds it set relies on all of it.
+        self.is_cut.store(true, Ordering::Release);
     }
 }
 

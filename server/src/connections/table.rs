@@ -171,10 +171,8 @@ impl Table {
             .collect()
     }
 
-    pub(super) fn has_none_of(&self, connections: &[&Arc<Connection>]) -> bool {
-        connections
-            .iter()
-            .all(|connection| !self.rows.contains_key(&connection.id()))
+    pub(super) fn has(&self, id: ConnectionId) -> bool {
+        self.rows.contains_key(&id)
     }
 }
 

@@ -8,7 +8,7 @@ use tokio::{net::UnixStream, runtime};
 
 use super::{device, end, peer};
 use crate::{
-    connections::{Connections, Entry, Refused, lock},
+    connections::{Connections, Entry, Refused, Table, lock},
     limits::Limits,
     stream::Socket,
 };
@@ -103,8 +103,8 @@ fn who_waits_for_the_last_of_an_ended_principals_connections_is_always_woken() {
             .for_each(|entry| connections.bind(entry.connection(), &who).unwrap());
         let ended = end(&connections, id, &who);
         let leaving = entries.map(|entry| thread::spawn(move || drop(entry)));
-        let all: Vec<_> = ended.connections.iter().collect();
-        loom::future::block_on(connections.until(|table| table.has_none_of(&all)));
+        let are_gone = |table: &Table| ended.connections.iter().all(|one| !table.has(one.id()));
+        loom::future::block_on(connections.until(are_gone));
         assert_eq!(connections.count(), 0);
         leaving.into_iter().for_each(|thread| thread.join().unwrap());
     });
