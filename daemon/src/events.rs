@@ -12,11 +12,14 @@ use tokio::sync::{
     watch,
 };
 
+use crate::crowd::Crowd;
+
 /// The events of this run of the daemon.
 #[derive(Clone, Debug)]
 pub(crate) struct Events {
     kept: Arc<Mutex<Kept>>,
     newest: watch::Sender<u64>,
+    streams: Arc<Crowd<u64>>,
     readers: watch::Sender<usize>,
 }
 
@@ -30,7 +33,7 @@ struct Kept {
 }
 
 impl Events {
-    /// Begins with a number that no earlier run reached: `started_ms` is the wall clock at the start.
+    /// Begins with a number that no earlier run reached: `started_ms` is the wall clock at the start. Within a runtime.
     pub(crate) fn new(started_ms: i64) -> Self {
         let base = started_ms.max(0).cast_unsigned() * NUMBERS_PER_MS;
         let kept = Kept {
@@ -38,9 +41,12 @@ impl Events {
             lost: base,
             events: VecDeque::with_capacity(KEPT),
         };
+        let (newest, streams) = (watch::Sender::new(base), Arc::new(Crowd::new(base)));
+        tokio::spawn(relay(newest.subscribe(), Arc::clone(&streams)));
         Self {
             kept: Arc::new(Mutex::new(kept)),
-            newest: watch::Sender::new(base),
+            newest,
+            streams,
             readers: watch::Sender::new(0),
         }
     }
@@ -69,7 +75,7 @@ impl Events {
         self.readers.send_modify(|readers| *readers += 1);
         EventStream {
             position: after.unwrap_or(UNKNOWN),
-            newest: self.newest.subscribe(),
+            newest: self.streams.subscribe(),
             events: self.clone(),
         }
     }
@@ -90,6 +96,14 @@ impl Events {
         }
         let next = kept.events.partition_point(|(number, _)| *number <= position);
         kept.events.get(next).cloned()
+    }
+}
+
+/// Tells every stream the newest number, until the events are gone.
+async fn relay(mut newest: watch::Receiver<u64>, streams: Arc<Crowd<u64>>) {
+    while newest.changed().await.is_ok() {
+        let number = *newest.borrow_and_update();
+        streams.tell(number).await;
     }
 }
 

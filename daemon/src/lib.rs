@@ -4,6 +4,7 @@ mod actor;
 mod app;
 mod attach;
 pub mod config;
+mod crowd;
 mod doors;
 mod events;
 pub mod executable;

@@ -68,7 +68,7 @@ impl Presence {
 
     /// When who is there is to be told anew.
     pub(crate) fn news(&self) -> watch::Receiver<()> {
-        self.record.presence_news.subscribe()
+        self.record.there.subscribe()
     }
 
     /// How many are there, this one included.
@@ -117,8 +117,11 @@ impl Drop for Presence {
 pub(super) fn pace(record: &Arc<Record>) {
     let (presence, record) = (record.presence.subscribe(), Arc::downgrade(record));
     let say = move || {
-        if let Some(record) = record.upgrade() {
-            record.presence_news.send_replace(());
+        let record = record.upgrade();
+        async move {
+            if let Some(record) = record {
+                record.there.tell(()).await;
+            }
         }
     };
     tokio::spawn(paced(presence, || sleep(PAUSE), say));
@@ -126,12 +129,13 @@ pub(super) fn pace(record: &Arc<Record>) {
 
 /// Says that something changed: at once, and again when a pause is over. Each of a crowd that comes or goes would otherwise be
 /// told of each other one.
-async fn paced<P>(mut presence: watch::Receiver<People>, pause: impl Fn() -> P, say: impl Fn())
+async fn paced<P, S>(mut presence: watch::Receiver<People>, pause: impl Fn() -> P, say: impl Fn() -> S)
 where
     P: Future<Output = ()>,
+    S: Future<Output = ()>,
 {
     while presence.changed().await.is_ok() {
-        say();
+        say().await;
         pause().await;
     }
 }
@@ -158,7 +162,10 @@ mod tests {
             let over = Arc::clone(&over);
             async move { over.acquire().await.unwrap().forget() }
         };
-        let say = move || say.send(now.borrow().counts().viewers).unwrap();
+        let say = move || {
+            say.send(now.borrow().counts().viewers).unwrap();
+            std::future::ready(())
+        };
         let pacing = tokio::spawn(paced(presence.subscribe(), pause, say));
 
         presence.send_modify(|people| people.viewers += 1);

@@ -23,6 +23,7 @@ use super::{
     saved::{Called, Ended},
     typed::Typed,
 };
+use crate::crowd::Crowd;
 
 /// One session: its engine, and what only the daemon knows.
 pub(super) struct Record {
@@ -36,8 +37,8 @@ pub(super) struct Record {
     folder: PathBuf,
     pub(super) claim: Claim,
     pub(super) presence: watch::Sender<People>,
-    /// Sent on when those who are there are to be told of it.
-    pub(super) presence_news: watch::Sender<()>,
+    /// Those who are there, to be told of it.
+    pub(super) there: Crowd<()>,
     /// Input that came by requests.
     pub(super) typed: Typed,
     kept: Mutex<Kept>,
@@ -95,7 +96,7 @@ impl Record {
             folder,
             claim: Claim::default(),
             presence: watch::Sender::default(),
-            presence_news: watch::Sender::default(),
+            there: Crowd::new(()),
             typed: Typed::default(),
             kept: Mutex::new(kept),
             saving: Arc::default(),
