@@ -4,6 +4,7 @@ mod add;
 mod change;
 mod expire;
 mod revoke;
+mod storm;
 
 use harness::TestDaemon;
 use pairing::{DeviceId, Role};

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use harness::{Device, Invitation, Pairing, StampingProxy, TestDaemon, TlsClient, Unattached, until};
+use harness::{Invitation, Pairing, StampingProxy, TestDaemon, TlsClient};
 use pairing::Role;
 use protocol::{
     access::Revoked,
@@ -109,7 +109,7 @@ async fn input_that_a_revoked_writer_left_in_a_queue_never_reaches_the_program()
 }
 
 /// A program that leaves its input alone until a line comes by the pipe, then counts what comes before a `Z`.
-fn reads_only_once_told(pipe: &std::path::Path) -> String {
+pub(super) fn reads_only_once_told(pipe: &std::path::Path) -> String {
     format!(
         "stty raw -echo; echo ready; read -r line < {}; exec python3 -c '
 import os
@@ -174,47 +174,6 @@ async fn a_connection_belongs_to_the_first_principal_and_the_second_works_on_a_n
     );
     daemon.owner().revoke(first.id()).await;
     assert_eq!(second.get("/v1/whoami").await.verdict(), "200");
-}
-
-#[tokio::test]
-async fn a_revocation_among_connections_that_come_and_go_ends_each_time() {
-    let daemon = TestDaemon::start().await;
-    let session = daemon.owner().shell("sleep 600").await;
-    for _ in 0..10 {
-        let lost = std::sync::Arc::new(daemon.device(Role::Viewer).await);
-        let opening: Vec<_> = (0..8)
-            .map(|_| tokio::spawn(come_and_go(lost.clone(), session.id.clone())))
-            .collect();
-        daemon.owner().revoke(lost.id()).await;
-        for task in opening {
-            task.await.unwrap();
-        }
-        assert_eq!(lost.get("/v1/whoami").await.verdict(), "401 revoked");
-    }
-    let owner = daemon.owner();
-    until("no viewer to be left", || async {
-        Some(owner.session(&session.id).await).filter(|session| session.viewers == 0)
-    })
-    .await;
-}
-
-/// Attaches and leaves until refused.
-async fn come_and_go(device: std::sync::Arc<Device>, session: String) {
-    loop {
-        match device.reach(&session, Mode::View, "screen").await {
-            Ok(mut attached) => {
-                if let Err(code) = attached.next().await {
-                    assert!([CLOSE_REVOKED, 1006].contains(&code), "{code}");
-                }
-            }
-            Err(Unattached::Refused(answer)) => {
-                assert_eq!(answer.verdict(), "401 revoked");
-                return;
-            }
-            // Cut off while it proved its key: it asks again.
-            Err(Unattached::Broken(_)) => {}
-        }
-    }
 }
 
 #[tokio::test]

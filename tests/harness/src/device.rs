@@ -297,6 +297,24 @@ impl Device {
         self.request("DELETE", path, None::<&()>).await
     }
 
+    /// Reads the beginning of an answer, maybe of one without end, on a connection of its own, which then goes.
+    ///
+    /// # Errors
+    /// The answer where it is a 401, or that there is none.
+    pub async fn glance(&self, path: &str) -> Result<(), Unattached> {
+        let client = &self.client();
+        self.with_access(|token| async move {
+            let request = client.build("GET", path, Some(&token), None::<&()>);
+            let mut response = within(path, request.send()).await?;
+            if response.status().as_u16() == 401 {
+                return Err(Unattached::Refused(Answer::read(response).await?));
+            }
+            within(path, response.chunk()).await?;
+            Ok(())
+        })
+        .await
+    }
+
     /// Attaches; the access token travels in the header, as a native client sends it.
     pub async fn attach(&self, session: &str, mode: Mode, from: &str) -> Attached {
         self.try_attach(session, mode, from)
