@@ -1,5 +1,7 @@
 //! Every route × every principal, from the routers' own lists.
 
+mod without_credentials;
+
 use harness::{Answer, Device, Guest, Inside, Invitation, Owner, TestDaemon, TlsClient, until};
 use pairing::{Role, Scope};
 use server::RouteInfo;

@@ -3,6 +3,7 @@
 use std::{fmt::Write, net::SocketAddr, path::Path, sync::Arc};
 
 use http::{HeaderMap, HeaderName, HeaderValue};
+use rustix::{process::Uid, thread::set_thread_res_uid};
 use rustls::pki_types::ServerName;
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
@@ -78,6 +79,23 @@ impl RawRequest {
                 .expect("the daemon listens"),
         )
         .await
+    }
+
+    /// The same as another user: the kernel says of a connection who made it, and a thread may be another user than its process.
+    ///
+    /// # Panics
+    /// Where this user may not act as another.
+    pub async fn over_unix_as(&self, socket: &Path, user: u32) -> Answer {
+        let socket = socket.to_owned();
+        let connecting = std::thread::spawn(move || {
+            let user = Uid::from_raw(user);
+            set_thread_res_uid(user, user, user).expect("run this test as root, who can act as another user");
+            std::os::unix::net::UnixStream::connect(socket).expect("the daemon listens")
+        });
+        let stream = connecting.join().expect("the thread only connects");
+        stream.set_nonblocking(true).expect("a socket can be told that");
+        self.exchange(UnixStream::from_std(stream).expect("a runtime runs"))
+            .await
     }
 
     async fn exchange(&self, mut stream: impl AsyncRead + AsyncWrite + Unpin) -> Answer {
