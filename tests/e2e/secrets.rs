@@ -1,12 +1,16 @@
 //! After a full run, no token and no secret is found anywhere but in the one answer that hands it out.
 
+mod memory;
+
 use std::{
     collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
 };
 
-use harness::{DaemonOptions, Finished, Pairing, Running, TestDaemon, TlsClient, Transcript};
+use harness::{
+    DaemonOptions, Finished, Guest, Invitation, Pairing, Running, TestDaemon, TlsClient, Transcript,
+};
 use pairing::Role;
 use protocol::{attach::Mode, pairing::OfferMade};
 

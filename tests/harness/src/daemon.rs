@@ -40,6 +40,8 @@ pub struct DaemonOptions {
     pub arguments: Vec<String>,
     /// Another executable than the binary under test.
     pub program: Option<PathBuf>,
+    /// Another user than the test's, who can reach folder and executable.
+    pub user: Option<u32>,
 }
 
 impl TestDaemon {
@@ -240,8 +242,11 @@ async fn launch(folder: &Path, options: &DaemonOptions) -> (Child, Ready) {
 
 fn begin(folder: &Path, options: &DaemonOptions) -> Child {
     let program = options.program.as_ref().unwrap_or(binary());
-    command(program, folder)
-        .args(["up", "--json", "--tls", "127.0.0.1:0"])
+    let mut up = command(program, folder);
+    if let Some(user) = options.user {
+        up.uid(user).gid(user);
+    }
+    up.args(["up", "--json", "--tls", "127.0.0.1:0"])
         .args(&options.arguments)
         .envs(options.environment.iter().cloned())
         .stdout(Stdio::piped())
