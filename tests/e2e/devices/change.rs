@@ -1,6 +1,6 @@
 //! `PATCH /v1/devices/{id}` and `/v1/devices/self`; the notice of a new device.
 
-use harness::{Pairing, TestDaemon, until};
+use harness::{Gate, Pairing, TestDaemon, until};
 use pairing::Role;
 use protocol::{
     access::{DeviceChanges, DeviceRecord, NewLabel},
@@ -8,6 +8,8 @@ use protocol::{
     events::Event,
 };
 use serde_json::json;
+
+use super::revoke::reads_only_once_told;
 
 async fn change(daemon: &TestDaemon, id: pairing::DeviceId, changes: &DeviceChanges) -> DeviceRecord {
     let path = format!("/v1/devices/{id}");
@@ -49,6 +51,31 @@ async fn who_may_only_look_from_now_on_becomes_a_viewer_where_it_types_and_is_to
     let refused = device.try_attach(&session.id, Mode::Write, "screen").await;
     let code = refused.unwrap().until_closed().await;
     assert_eq!(code, protocol::attach::CLOSE_NOT_PERMITTED);
+}
+
+#[tokio::test]
+async fn input_that_a_writer_left_in_queues_before_it_might_only_look_never_reaches_the_program() {
+    let daemon = TestDaemon::start().await;
+    let owner = daemon.owner();
+    let gate = Gate::at(daemon.folder().join("go"));
+    let session = owner.shell(&reads_only_once_told(gate.path())).await;
+    let device = daemon.device(Role::Operator).await;
+    let mut writer = device.attach(&session.id, Mode::Write, "0").await;
+    writer.until("ready").await;
+    // The terminal takes a part, the daemon's queue another, and the rest waits in buffers of the sockets.
+    for _ in 0..128 {
+        writer.send_input(&[b'x'; 4096]).await;
+    }
+    change(&daemon, device.id(), &role(Role::Viewer)).await;
+    while !matches!(writer.next().await.unwrap(), ServerMessage::Hello(hello) if hello.mode == Mode::View) {}
+    let mut own = owner.attach(&session.id, Mode::Write, "0").await;
+    own.send_input(b"Z").await;
+    assert!(gate.pass("go"));
+    own.until("bytes").await;
+    let text = own.text();
+    let count: usize = text.split_whitespace().rev().nth(1).unwrap().parse().unwrap();
+    // What the kernel's queue of a terminal held before: at most 64 KiB and a line's buffer.
+    assert!(count <= 80 * 1024, "{text}");
 }
 
 #[tokio::test]
