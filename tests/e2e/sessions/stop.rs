@@ -1,10 +1,13 @@
 //! `POST /v1/sessions/{id}/stop`.
 
-use harness::{DaemonOptions, TestDaemon, descendants, until};
+use harness::{DaemonOptions, Device, TestDaemon, descendants, until};
+use pairing::Role;
 use protocol::{
+    access::DeviceChanges,
     attach::Mode,
     sessions::{Session, SessionState, Stopped},
 };
+use rusqlite::Connection;
 use rustix::process::{Pid, Signal, kill_process};
 
 #[tokio::test]
@@ -47,6 +50,77 @@ async fn stopping_one_session_leaves_another_alone() {
     let mut writer = owner.attach(&other.id, Mode::Write, "0").await;
     writer.send_input(b"it\r").await;
     writer.until("got it").await;
+}
+
+#[tokio::test]
+async fn who_is_revoked_while_the_row_of_its_stop_is_written_stops_nothing() {
+    let daemon = TestDaemon::start().await;
+    let owner = daemon.owner();
+    let device = daemon.device(Role::Operator).await;
+    let session = owner.shell("echo ready; cat").await;
+    let mut own = owner.attach(&session.id, Mode::Write, "0").await;
+    own.until("ready").await;
+    let token = device.access().await;
+    let other = Connection::open(daemon.folder().join("transom.db")).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let before = connections_of(&daemon, &device).await;
+    let path = format!("/v1/sessions/{}/stop", session.id);
+    let client = device.client();
+    let stopping = tokio::spawn(async move {
+        let request = client.build("POST", &path, Some(&token), Some(&serde_json::json!({})));
+        request.send().await.map(|answer| answer.status().as_u16())
+    });
+    until("the stop to be let in", || async {
+        (connections_of(&daemon, &device).await > before).then_some(())
+    })
+    .await;
+    let (revoking, id) = (owner.clone(), device.id());
+    let revoking = tokio::spawn(async move { revoking.revoke(id).await });
+    // Its connection is cut before anything is stored.
+    let answered = stopping.await.unwrap();
+    assert!(!matches!(answered, Ok(200)), "{answered:?}");
+    other.execute_batch("ROLLBACK").unwrap();
+    revoking.await.unwrap();
+    own.send_input(b"alive\n").await;
+    own.until("alive").await;
+    assert_eq!(owner.session(&session.id).await.state, SessionState::Running);
+}
+
+#[tokio::test]
+async fn a_stop_whose_right_is_taken_away_happens_wholly_or_not_at_all() {
+    let daemon = TestDaemon::start().await;
+    let owner = daemon.owner();
+    for _ in 0..8 {
+        let device = daemon.device(Role::Operator).await;
+        let session = owner.shell("echo ready; cat").await;
+        let mut own = owner.attach(&session.id, Mode::Write, "0").await;
+        own.until("ready").await;
+        device.access().await;
+        let changes = DeviceChanges {
+            role: Some(Role::Viewer),
+            ..DeviceChanges::default()
+        };
+        let (stop, change) = (
+            format!("/v1/sessions/{}/stop", session.id),
+            format!("/v1/devices/{}", device.id()),
+        );
+        let nothing = serde_json::json!({});
+        let (stopped, changed) = tokio::join!(
+            device.post(&stop, &nothing),
+            owner.request("PATCH", &change, Some(&changes))
+        );
+        assert_eq!(changed.status, 200);
+        match stopped.status {
+            200 => assert!(stopped.ok::<Stopped>().session.exit.is_some()),
+            // Its right had ended when it asked, or before the stop began.
+            401 | 403 => {
+                own.send_input(b"alive\n").await;
+                own.until("alive").await;
+                assert_eq!(owner.session(&session.id).await.state, SessionState::Running);
+            }
+            _ => panic!("{stopped:?}"),
+        }
+    }
 }
 
 #[tokio::test]
@@ -133,4 +207,11 @@ async fn who_stops_or_deletes_a_session_is_told_where_its_end_cannot_be_seen() {
     kill_process(reaper, Signal::CONT).unwrap();
     assert_eq!(owner.post(&stop, &()).await.status, 200);
     assert!(owner.ended(&session.id).await.exit.is_some());
+}
+
+/// How many connections of a device live.
+async fn connections_of(daemon: &TestDaemon, device: &Device) -> u64 {
+    let devices = daemon.owner().devices().await;
+    let record = devices.iter().find(|record| record.id == device.id());
+    record.map_or(0, |record| record.connections)
 }
