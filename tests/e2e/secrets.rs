@@ -92,6 +92,7 @@ async fn full_run(evidence: &mut Evidence) {
     let session = daemon.owner().shell("echo begun; cat").await;
     let new = daemon.cli(&["new", "--", "cat"]).await;
     evidence.output("new", &new);
+    let guest = invite(&daemon, evidence, &session.id).await;
     let mut writer = operator.attach(&session.id, Mode::Write, "0").await;
     writer.until("begun").await.send_input(b"typed\n").await;
     writer.until("typed").await;
@@ -107,6 +108,7 @@ async fn full_run(evidence: &mut Evidence) {
     show_wrong_credentials(&daemon, evidence, &session.id).await;
     read_everything(&daemon, &operator).await;
     read_everything(&daemon, &viewer).await;
+    read_everything(&daemon, &guest).await;
     daemon.owner().revoke(lost.id()).await;
     assert_eq!(lost.get("/v1/whoami").await.verdict(), "401 revoked");
     drop(run);
@@ -127,6 +129,9 @@ async fn full_run(evidence: &mut Evidence) {
         &["ls", "--json"],
         &["devices"],
         &["devices", "--json"],
+        &["guests"],
+        &["guests", "--json"],
+        &["audit", "--json"],
         &["config", "show"],
         &["approve", "000-000"],
         &["revoke", &viewer, "--yes"],
@@ -179,6 +184,49 @@ async fn pair(daemon: &TestDaemon, evidence: &mut Evidence, role: Role) -> harne
     evidence.token("a device token", device.token(), 1);
     evidence.token("an access token", &device.access().await, 1);
     device
+}
+
+/// Two guests, by the command line and by a request; the former's link is shown again by somebody else, and guessed at.
+async fn invite(daemon: &TestDaemon, evidence: &mut Evidence, session: &str) -> Guest {
+    let made = daemon.cli(&["invite", session, "--for", "1h", "--json"]).await;
+    let link = made.json()[0]["url"].as_str().unwrap().to_owned();
+    evidence.offer("the link of transom invite", link.split_once('#').unwrap().1, 0);
+    let invitation = Invitation::parse(&link);
+    let guest = joined(daemon, evidence, &invitation).await;
+    invitation
+        .open(daemon)
+        .await
+        .err()
+        .expect("it was used")
+        .problem();
+    let guess = serde_json::to_value(protocol::Bytes64(vec![0x7a; 32])).unwrap();
+    let guessed = Invitation {
+        secret: guess.as_str().unwrap().to_owned(),
+        ..invitation
+    };
+    let fragment = format!("{}.{}.{}", guessed.id, guessed.secret, guessed.pin);
+    evidence.offer("a guess at a guest's link", &fragment, 0);
+    guessed
+        .open(daemon)
+        .await
+        .err()
+        .expect("it was a guess")
+        .problem();
+    let other = Invitation::to(daemon, &[session], 3600).await;
+    let fragment = format!("{}.{}.{}", other.id, other.secret, other.pin);
+    evidence.offer("a guest's link", &fragment, 1);
+    let left = joined(daemon, evidence, &other).await;
+    assert_eq!(left.delete("/v1/guests/self").await.status, 200);
+    assert_eq!(left.get("/v1/whoami").await.verdict(), "401 revoked");
+    guest
+}
+
+async fn joined(daemon: &TestDaemon, evidence: &mut Evidence, invitation: &Invitation) -> Guest {
+    let guest = invitation.open(daemon).await;
+    let guest = guest.unwrap_or_else(|refused| panic!("{refused:?}"));
+    evidence.token("a guest's token", guest.token(), 1);
+    evidence.token("a guest's access token", &guest.access().await, 1);
+    guest
 }
 
 /// What is refused must not be repeated either: a mistyped token is nearly one.
