@@ -1,13 +1,19 @@
 //! The one place of the access layer that reads a clock.
 
 use std::{
+    io,
+    os::fd::OwnedFd,
     sync::{Mutex, PoisonError},
     time::Duration,
 };
 
 use jiff::Timestamp;
 use pairing::{Clocks, Latest, UnixMillis};
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::{
+    ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, clock_gettime,
+    timerfd_create, timerfd_settime,
+};
+use tokio::io::{Interest, unix::AsyncFd};
 
 /// The time by the wall clock, as people read it: of rows and files.
 pub fn now() -> UnixMillis {
@@ -41,6 +47,42 @@ fn ahead() -> i64 {
         .unwrap_or_default()
 }
 
+/// Waits by the clock that goes on while the machine sleeps: what is over by then completes as it wakes.
+pub(crate) async fn sleep(lasts: Duration) {
+    match timer(lasts).and_then(watched) {
+        Ok(timer) => drop(timer.readable().await),
+        // Without a descriptor for it, by the clock that stands still meanwhile.
+        Err(error) => {
+            tracing::debug!(%error, "waiting by the clock that stands still while the machine sleeps");
+            tokio::time::sleep(lasts).await;
+        }
+    }
+}
+
+#[expect(
+    deprecated,
+    reason = "it is unsound for what gives away another descriptor later, which an owned one does not; the other way is unsafe"
+)]
+fn watched(timer: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+    AsyncFd::with_interest(timer, Interest::READABLE)
+}
+
+/// Readable once so much time has passed (timerfd_create(2)).
+fn timer(lasts: Duration) -> io::Result<OwnedFd> {
+    let timer = timerfd_create(
+        TimerfdClockId::Boottime,
+        TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK,
+    )?;
+    // Nothing at all would be no time to wait for.
+    let lasts = lasts.max(Duration::from_nanos(1));
+    let value = Itimerspec {
+        it_interval: Timespec::default(),
+        it_value: Timespec::try_from(lasts).map_err(io::Error::other)?,
+    };
+    timerfd_settime(&timer, TimerfdTimerFlags::empty(), &value)?;
+    Ok(timer)
+}
+
 fn both() -> Clocks {
     let boot = clock_gettime(ClockId::Boottime);
     Clocks {
@@ -70,9 +112,29 @@ const SET_BACK: i64 = 1_000;
 
 #[cfg(test)]
 mod tests {
+    use std::{fs, os::fd::AsRawFd, time::Duration};
+
     use pairing::UnixMillis;
 
-    use super::{by_the_wall, latest, now, on_the_wall, timestamp};
+    use super::{by_the_wall, latest, now, on_the_wall, sleep, timer, timestamp};
+
+    #[test]
+    fn what_is_waited_for_does_not_come_later_because_the_machine_slept() {
+        let timer = timer(Duration::from_secs(3600)).unwrap();
+        let told = fs::read_to_string(format!("/proc/self/fdinfo/{}", timer.as_raw_fd())).unwrap();
+        // CLOCK_BOOTTIME, by the kernel's own number.
+        assert!(told.contains("clockid: 7\n"), "{told}");
+        assert!(told.contains("it_value: (3599, "), "{told}");
+    }
+
+    #[tokio::test]
+    async fn a_wait_ends_also_one_for_no_time_at_all() {
+        for lasts in [Duration::ZERO, Duration::from_millis(2)] {
+            let began = latest();
+            sleep(lasts).await;
+            assert!(latest().since(began) >= lasts);
+        }
+    }
 
     #[test]
     fn where_nobody_sets_a_clock_all_of_them_say_the_same() {

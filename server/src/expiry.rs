@@ -3,8 +3,6 @@
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
-use tokio::time::sleep;
-
 use crate::{
     access::Access,
     audit::{AuditRow, action},
@@ -22,7 +20,7 @@ pub(crate) async fn run(access: Arc<Access>, stop: Stop) {
         let wait = next_wait(&access);
         let wait = async {
             match wait {
-                Some(wait) => sleep(wait).await,
+                Some(wait) => clock::sleep(wait).await,
                 None => std::future::pending().await,
             }
         };
@@ -106,7 +104,7 @@ pub(crate) async fn note_lapsed(access: &Access) {
     }
 }
 
-/// The clock of waiting stands still while the machine sleeps, so the wall clock is looked at now and then.
+/// Somebody may set the wall clock, so it is looked at now and then.
 const LONGEST_WAIT: Duration = Duration::from_secs(600);
 
 /// The same while there are guests, who end at their second.
