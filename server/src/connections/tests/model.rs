@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use loom::thread;
 use pairing::Authenticated;
 use tokio::{net::UnixStream, runtime};
@@ -42,6 +43,30 @@ fn an_authentication_from_before_a_change_enters_nothing_after_it_and_a_new_one_
         assert_eq!(bound.is_ok(), ended.count() == 1);
         assert_eq!(bound.is_ok(), first.connection().is_revoked());
         assert!(!entry.connection().is_revoked());
+    });
+}
+
+#[test]
+fn whoever_is_let_in_while_what_it_may_do_changes_is_told_of_that_or_was_refused() {
+    check(|socket| {
+        let (connections, (id, who)) = (registry(9), device(1));
+        let entry = enter(&connections, socket);
+        let connection = Arc::clone(entry.connection());
+        let (ours, theirs) = (connections.clone(), who.clone());
+        // As a WebSocket does: it is given its stream, and follows from then on whether it still may what it might.
+        let binding = thread::spawn(move || {
+            ours.bind(&connection, &theirs).ok()?;
+            let mut changed = Box::pin(async move { connection.until_changed(|| theirs.is_current()).await });
+            let is_told = changed.as_mut().now_or_never().is_some();
+            Some((changed, is_told))
+        });
+        // As a change of role does: the epoch first, then the word to whoever is there.
+        who.standing().end();
+        connections.say_changed(id);
+        if let Some((changed, is_told)) = binding.join().unwrap() {
+            assert!(is_told || changed.now_or_never().is_some());
+        }
+        assert_eq!(connections.bind(entry.connection(), &who), Err(Refused::Ended));
     });
 }
 
