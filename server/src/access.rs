@@ -10,7 +10,7 @@ use std::{
 
 use certs::SpkiPin;
 use pairing::{
-    Audience, Authenticated, Authority, Challenge, Device, DeviceId, Devices, Generation, Guests,
+    Audience, Authenticated, Authority, Challenge, Device, DeviceId, Devices, Generation, GuestId, Guests,
     PairingLimits, Proofs, ResourceId, Role, Standing, TokenKey,
 };
 use tokio::sync::{Notify, broadcast};
@@ -19,6 +19,7 @@ use crate::{
     audit::Damper,
     clock,
     connections::Connections,
+    endings::Endings,
     error::Failure,
     failures::Failures,
     gate::OwnNames,
@@ -163,6 +164,10 @@ pub struct Access {
     pub(crate) lockdown: Lockdown,
     /// Ends that are still to be stored.
     pub(crate) unstored: Unstored,
+    /// Revocations that are under way.
+    pub(crate) revocations: Endings<DeviceId, protocol::access::Revoked>,
+    /// Ends of guests that are under way.
+    pub(crate) guest_ends: Endings<GuestId, protocol::guests::GuestEnded>,
     link_authority: Mutex<Option<String>>,
     damper: Mutex<Damper>,
     /// Who follows may be late by a few; then it misses the oldest.
@@ -221,6 +226,8 @@ impl Access {
             failed: Tally::default(),
             commits: tokio::sync::Mutex::default(),
             unstored: Unstored::default(),
+            revocations: Endings::default(),
+            guest_ends: Endings::default(),
             pairing_changed: Notify::new(),
             devices_changed: Notify::new(),
             newcomers: broadcast::Sender::new(NEWCOMERS),

@@ -24,7 +24,7 @@ pub(crate) struct Outcome {
 }
 
 /// Ends a guest or an invitation, and returns when nothing of it can leave any more. It goes on to its end even if the caller
-/// does not wait.
+/// does not wait. Who asks for the end of one who is ending already waits for that.
 ///
 /// # Errors
 /// When there is no such guest or the caller may not end it; then nothing was done.
@@ -39,15 +39,23 @@ pub(crate) async fn end(access: &Arc<Access>, by: Revoker, guest: GuestId) -> Re
             if *by.principal() != Principal::Guest(guest) {
                 by.check()?;
             }
-            guests
-                .end(by.principal(), guest, clock::latest())
-                .map_err(Failure::from)
+            let dead = guests.end(by.principal(), guest, clock::latest())?;
+            Ok::<_, Failure>((dead, access.guest_ends.begin(guest, false)))
         };
         access.connections().end_guest(guest, end)
     };
-    let (dead, mut ended) = match dead {
+    let ((dead, ending), mut ended) = match dead {
         Ok(dead) => dead,
-        Err(refused) => return Err(by.refused(access, row, refused).await),
+        Err(refused) => {
+            let under_way = access.guest_ends.outcome(guest, by.principal(), &refused);
+            return match under_way.await {
+                Some(answer) => Ok(Outcome {
+                    answer,
+                    was_own: false,
+                }),
+                None => Err(by.refused(access, row, refused).await),
+            };
+        }
     };
     let closed = ended.count() as u64;
     let own = ended.take(by.connection.id());
@@ -57,11 +65,13 @@ pub(crate) async fn end(access: &Arc<Access>, by: Revoker, guest: GuestId) -> Re
         let stored = finish(&access, dead, &ended, row).await;
         own.into_iter().for_each(cut_after_answer);
         tracing::info!(%guest, closed, "ended a guest and closed its connections");
-        stored.map(|()| GuestEnded {
+        let outcome = stored.map(|()| GuestEnded {
             guest_id: guest,
             closed,
             elapsed_us: u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),
-        })
+        });
+        ending.tell(&outcome);
+        outcome
     });
     let answer = closing
         .await

@@ -66,6 +66,7 @@ pub mod authenticate;
 pub mod clock;
 pub mod connections;
 mod edge;
+mod endings;
 pub mod error;
 mod expiry;
 pub mod extract;

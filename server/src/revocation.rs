@@ -67,7 +67,8 @@ pub(crate) struct Outcome {
     pub(crate) was_own: bool,
 }
 
-/// Ends a device, and returns when nothing of it can leave any more. It goes on to its end even if the caller does not wait.
+/// Ends a device, and returns when nothing of it can leave any more. It goes on to its end even if the caller does not wait. Who
+/// asks for the end of a device that is ending already waits for that.
 ///
 /// # Errors
 /// When the device is unknown or the caller may not end it; then nothing was done.
@@ -83,13 +84,24 @@ pub(crate) async fn revoke(access: &Arc<Access>, by: Revoker, device: DeviceId) 
             if by.principal().device_id() != Some(device) {
                 by.check()?;
             }
-            devices.revoke(by.principal(), device, now).map_err(Failure::from)
+            let revoked = devices.revoke(by.principal(), device, now)?;
+            let ending = access.revocations.begin(device, revoked.device.can_revoke);
+            Ok::<_, Failure>((revoked, ending))
         };
         access.connections().end(device, end)
     };
-    let (revoked, mut ended) = match dead {
+    let ((revoked, ending), mut ended) = match dead {
         Ok(dead) => dead,
-        Err(refused) => return Err(by.refused(access, row, refused).await),
+        Err(refused) => {
+            let under_way = access.revocations.outcome(device, by.principal(), &refused);
+            return match under_way.await {
+                Some(answer) => Ok(Outcome {
+                    answer,
+                    was_own: false,
+                }),
+                None => Err(by.refused(access, row, refused).await),
+            };
+        }
     };
     let closed = ended.count() as u64;
     let own = ended.take(by.connection.id());
@@ -101,12 +113,14 @@ pub(crate) async fn revoke(access: &Arc<Access>, by: Revoker, device: DeviceId) 
         let sessions = (access.touched)(device);
         let elapsed_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
         tracing::info!(%device, closed, elapsed_us, "revoked a device and closed its connections");
-        stored.map(|()| protocol::access::Revoked {
+        let outcome = stored.map(|()| protocol::access::Revoked {
             device_id: device,
             closed,
             sessions,
             elapsed_us,
-        })
+        });
+        ending.tell(&outcome);
+        outcome
     });
     let answer = closing
         .await

@@ -1,3 +1,4 @@
+mod slow_disk;
 mod stale;
 mod unstored;
 

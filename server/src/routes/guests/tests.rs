@@ -130,3 +130,24 @@ async fn what_waited_for_the_store_when_a_guest_ended_does_not_bring_it_back() {
     assert_eq!((joined.status.as_u16(), ended.status.as_u16()), (200, 200));
     assert_eq!(stored_to_live(&server), 0);
 }
+
+#[tokio::test]
+async fn who_ends_a_guest_who_is_being_ended_waits_for_the_same_outcome() {
+    let server = TestServer::start().await;
+    let link = Link::to_a_session(&server).await;
+    link.open(&server, &key()).await;
+    let held = server.access.store().hold_writes();
+    let path = format!("/v1/guests/{}", link.id);
+    let (mut owner, mut other) = (server.owner().await, server.owner().await);
+    let both = async { tokio::join!(owner.delete(&path, None), other.delete(&path, None)) };
+    let unhold = async {
+        while !server.access.guest_ends.is_waited_for(link.id) {
+            tokio::task::yield_now().await;
+        }
+        drop(held);
+    };
+    let ((first, second), ()) = tokio::join!(both, unhold);
+    assert_eq!((first.status.as_u16(), first.json()), (200, second.json()));
+    let again = server.owner().await.delete(&path, None).await;
+    assert_eq!(again.problem(), (404, "unknown_guest".to_owned()));
+}
