@@ -1,8 +1,10 @@
 //! The session: one program on a PTY, what it wrote, and who follows it.
 
 use std::fmt;
+use std::future::poll_fn;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
 use std::time::Instant;
 
 use tokio::io::unix::AsyncFd;
@@ -270,7 +272,7 @@ impl Session {
     /// waited for elsewhere: false is returned then.
     pub async fn stop(&self) -> bool {
         let shared = Arc::clone(&self.shared);
-        let stopping = tokio::spawn(async move {
+        let mut stopping = Box::pin(async move {
             let Some(tree) = &shared.tree else { return true };
             if !tree.stop().await {
                 tracing::warn!("a session holds processes of another user, which were not ended");
@@ -279,7 +281,12 @@ impl Session {
             shared.until_over().await;
             true
         });
-        stopping.await.unwrap_or_else(|error| {
+        // Begun here and now: a task of its own would begin when it is its turn, and who asked may have lost the right by then.
+        let begun = poll_fn(|context| Poll::Ready(stopping.as_mut().poll(context))).await;
+        if let Poll::Ready(done) = begun {
+            return done;
+        }
+        tokio::spawn(stopping).await.unwrap_or_else(|error| {
             tracing::error!(%error, "stopping a session failed");
             false
         })
