@@ -86,7 +86,7 @@ pub(crate) enum Verb {
     Approve(approve::Args),
     /// Reject the pairing request that shows this code
     Reject(reject::Args),
-    /// List the paired devices
+    /// List the paired devices; add one, or change its role, name, end or node
     Devices(devices::Args),
     /// End a device's trust, and every connection it has
     Revoke(revoke::Args),
@@ -96,7 +96,7 @@ pub(crate) enum Verb {
     Lockdown(lockdown::Args),
     /// Show who did what, and whether that record is whole
     Audit(audit::Args),
-    /// Invite somebody to look at sessions for a while: make links for a browser
+    /// Invite somebody, or a user of the tailnet, to look at sessions for a while: make links for a browser
     Invite(invite::Args),
     /// List the guests, or end them
     Guests(guests::Args),

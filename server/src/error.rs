@@ -281,7 +281,9 @@ impl Failure {
             Self::ProofRequired | Self::AccessEnded => {
                 "sign the challenge and post it to /v1/auth/proof, then send the access token of the answer"
             }
-            Self::WrongNode => "use it on the node that it was paired on, or pair it again",
+            Self::WrongNode => {
+                "use it on the node that it was paired on, or have its owner run `transom devices rebind`"
+            }
             Self::UnknownNode => "reach the daemon over its tailnet address, or pair again with --any-path",
             Self::Uninvited(why) => why.hint(),
             Self::MalformedToken(MalformedToken::Kind) => {
