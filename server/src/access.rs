@@ -13,7 +13,10 @@ use pairing::{
     Audience, Authenticated, Authority, Challenge, Device, DeviceId, Devices, Generation, GuestId, Guests,
     PairingLimits, Proofs, ResourceId, Role, Standing, TokenKey,
 };
-use tokio::sync::{Notify, broadcast};
+use tokio::{
+    sync::{Notify, broadcast},
+    time::timeout,
+};
 
 use crate::{
     audit::Damper,
@@ -302,9 +305,16 @@ impl Access {
         &self.store
     }
 
-    /// Whether every remote way in is closed.
+    /// Whether every remote way in is closed, as far as is known without a look at the disk.
     pub fn is_locked_down(&self) -> bool {
         self.lockdown.is_locked()
+    }
+
+    /// The same after a look, for what does not come by a remote stream: those look by themselves. Where the file system does not
+    /// answer in a second, as far as is known without.
+    pub async fn looks_locked_down(&self) -> bool {
+        let _ = timeout(LOOK, self.lockdown.watch.look()).await;
+        self.is_locked_down()
     }
 
     /// Host and port that an offer's link begins with; none where no device can come in.
@@ -386,5 +396,7 @@ impl Access {
 
 /// How long a device may stay away without a configuration: 90 days (access.md 5).
 const IDLE_EXPIRY: Duration = Duration::from_secs(90 * 24 * 3600);
+/// How long a look at the disk is waited for where nothing depends on it that is to be safe.
+const LOOK: Duration = Duration::from_secs(1);
 /// New devices that a slow follower may have missed: people pair one at a time.
 const NEWCOMERS: usize = 16;

@@ -22,7 +22,7 @@ use tokio::{
     time::timeout_at,
 };
 
-pub(crate) use self::watch::Watch;
+pub(crate) use self::watch::{Waiting, Watch};
 use crate::{
     access::Access,
     audit::{AuditRow, action},
@@ -159,13 +159,23 @@ impl Lockdown {
         }
     }
 
-    /// Whether nothing remote may come in: this daemon closed it, or is about to, as it was told to while it hung.
+    /// Whether nothing remote may come in: this daemon closed it, or is about to, as it was told to while it hung; that was found by
+    /// the last look.
     pub(crate) fn is_locked(&self) -> bool {
         self.is_closed() || self.watch.has_found()
     }
 
     fn is_closed(&self) -> bool {
         self.is_locked.load(Ordering::Acquire)
+    }
+
+    /// Whether the file is there now. Waits for the file system.
+    async fn is_written_down(&self) -> bool {
+        let file = self.file.clone();
+        // What cannot be looked for means locked.
+        tokio::task::spawn_blocking(move || file.is_locked())
+            .await
+            .unwrap_or(true)
     }
 
     /// How many lock-downs there were in this life: a pairing that is being committed ends where there was another meanwhile.
@@ -298,7 +308,7 @@ async fn take_up(access: &Access) {
     if lockdown.is_closed() {
         return;
     }
-    match lockdown.file.is_locked() {
+    match lockdown.is_written_down().await {
         true => shut_as_written_down(access).await,
         // It was lifted meanwhile.
         false => lockdown.watch.resume(),
@@ -368,7 +378,7 @@ async fn open_all(access: &Access, row: AuditRow) -> Result<protocol::access::Lo
     let lockdown = &access.lockdown;
     let _turn = lockdown.turn.lock().await;
     if !lockdown.is_closed() {
-        if !lockdown.file.is_locked() {
+        if !lockdown.is_written_down().await {
             return Ok(protocol::access::LockdownLifted { listeners: 0 });
         }
         shut_as_written_down(access).await;

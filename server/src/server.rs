@@ -77,7 +77,7 @@ impl Server {
         loops.spawn(lockdown::follow(Arc::clone(&self.access), stop.clone()));
         let edge = Arc::new(self.edge());
         let (mut remote, local): (Vec<_>, Vec<_>) = listeners.into_iter().partition(Listener::is_remote);
-        if edge.access.is_locked_down() {
+        if edge.access.looks_locked_down().await {
             // Bound all the same, they are closed: the doors bind them again when that is lifted.
             remote.clear();
         }

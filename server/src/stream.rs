@@ -20,7 +20,7 @@ use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use crate::{
     connections::{Connection, Entry},
-    lockdown::Watch,
+    lockdown::{Waiting, Watch},
 };
 
 /// A connected socket, shared by the stream that uses it and the registry that may end it.
@@ -116,6 +116,9 @@ pub(crate) struct Stream {
     cut_for_writes: Pin<Box<WaitForCancellationFutureOwned>>,
     /// Looked at before bytes move; none of a local stream, which no lock-down concerns.
     watch: Option<Arc<Watch>>,
+    /// Of the two halves, as with the cut.
+    look_for_reads: Waiting,
+    look_for_writes: Waiting,
     entry: Entry,
 }
 
@@ -127,6 +130,8 @@ impl Stream {
             cut_for_writes: cut(),
             socket,
             watch: None,
+            look_for_reads: None,
+            look_for_writes: None,
             entry,
         }
     }
@@ -135,11 +140,6 @@ impl Stream {
     pub(crate) fn watched(mut self, watch: &Arc<Watch>) -> Self {
         self.watch = Some(Arc::clone(watch));
         self
-    }
-
-    /// Whether everything remote is to be closed, although this stream has not been cut.
-    fn is_locked_down(&self) -> bool {
-        self.watch.as_ref().is_some_and(|watch| watch.has_found())
     }
 
     pub(crate) fn connection(&self) -> &Arc<Connection> {
@@ -169,9 +169,8 @@ impl AsyncRead for Stream {
         let room = ready!(self.connection().poll_room(context)).min(buffer.remaining());
         loop {
             ready!(self.socket.poll_read_ready(context))?;
-            if self.is_locked_down() {
-                return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
-            }
+            let this = &mut *self;
+            ready!(poll_open(this.watch.as_ref(), &mut this.look_for_reads, context))?;
             match self.socket.try_read(buffer.initialize_unfilled_to(room)) {
                 Ok(count) => {
                     buffer.advance(count);
@@ -200,9 +199,8 @@ impl AsyncWrite for Stream {
         }
         loop {
             ready!(self.socket.poll_write_ready(context))?;
-            if self.is_locked_down() {
-                return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
-            }
+            let this = &mut *self;
+            ready!(poll_open(this.watch.as_ref(), &mut this.look_for_writes, context))?;
             match self.socket.try_write(slices) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => (),
                 result => return Poll::Ready(result),
@@ -220,6 +218,21 @@ impl AsyncWrite for Stream {
 
     fn poll_shutdown(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(self.socket.finish())
+    }
+}
+
+/// An error where everything remote is to be closed, although this stream has not been cut.
+fn poll_open(
+    watch: Option<&Arc<Watch>>,
+    waiting: &mut Waiting,
+    context: &mut Context<'_>,
+) -> Poll<io::Result<()>> {
+    let Some(watch) = watch else {
+        return Poll::Ready(Ok(()));
+    };
+    match ready!(watch.poll_look(waiting, context)) {
+        true => Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into())),
+        false => Poll::Ready(Ok(())),
     }
 }
 

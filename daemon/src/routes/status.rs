@@ -9,6 +9,7 @@ pub(crate) async fn status(
     App(app): App<crate::app::App>,
     Permitted(_): Permitted<DaemonManage>,
 ) -> Json<Status> {
+    let locked_down = app.access.looks_locked_down().await;
     let (running, sessions) = app.sessions.count();
     let config = app.access.config();
     Json(Status {
@@ -20,7 +21,7 @@ pub(crate) async fn status(
         started_at: app.run.started_at,
         socket: app.run.paths.socket().display().to_string(),
         tls: app.tls(),
-        locked_down: app.access.is_locked_down(),
+        locked_down,
         directory: app.run.paths.state.display().to_string(),
         web_app: web::is_present(),
         devices: app.access.device_count() as u64,

@@ -298,6 +298,33 @@ async fn what_was_written_down_while_the_daemon_hung_holds_before_another_byte_i
 }
 
 #[tokio::test]
+async fn a_file_system_that_hangs_holds_up_remote_streams_and_nothing_else() {
+    let server = TestServer::start().await;
+    let (kept, lost) = (
+        server.device(Role::Viewer, false).await,
+        server.device(Role::Viewer, false).await,
+    );
+    let (mut one, mut two, mut owner) = (server.http1().await, server.http2().await, server.owner().await);
+    assert_eq!(one.get("/v1/whoami", Some(&kept)).await.status, 200);
+    assert_eq!(two.get("/v1/whoami", Some(&lost)).await.status, 200);
+    let hung = server.access.lockdown.watch.hung.lock().await;
+    server.access.lockdown.watch.make_look_old();
+    let mut waits = std::pin::pin!(one.get("/v1/whoami", Some(&kept)));
+    assert!(futures_util::poll!(waits.as_mut()).is_pending());
+    // Whoever is local is served, and a device is revoked with what it has open.
+    assert_eq!(owner.get("/v1/devices", None).await.status, 200);
+    let revoked = owner.delete(&format!("/v1/devices/{}", lost.id), None).await;
+    assert_eq!(revoked.json()["closed"], 1);
+    two.closed().await;
+    assert!(
+        futures_util::poll!(waits.as_mut()).is_pending(),
+        "nobody has looked"
+    );
+    drop(hung);
+    assert_eq!(waits.await.status, 200);
+}
+
+#[tokio::test]
 async fn no_device_is_invited_where_a_lock_down_is_only_written_down() {
     let server = TestServer::start().await;
     LockdownFile::new(server.directory.path()).create().unwrap();

@@ -13,6 +13,7 @@ use crate::{
 };
 
 pub(crate) async fn show(App(access): App<Arc<Access>>, _permit: Permitted<MetricsView>) -> Response {
+    access.looks_locked_down().await;
     let mut exposition = Exposition::default();
     metrics::write(&access, &mut exposition);
     (access.figures)(&mut exposition);

@@ -39,6 +39,9 @@ pub(crate) async fn invite(
         login,
         lasts: Duration::from_secs(body.expires_in),
     };
+    if access.looks_locked_down().await {
+        return Err(Failure::LockedDown);
+    }
     let (authority, all) = invite_all(&access, &wish, count)?;
     access.devices_changed.notify_one();
     let by = name_of(permit.principal());

@@ -28,6 +28,9 @@ pub(in crate::routes) async fn make(
     OptionalJson(body): OptionalJson<NewOffer>,
 ) -> Result<(StatusCode, Json<OfferMade>), Failure> {
     let terms = terms(&body)?;
+    if access.looks_locked_down().await {
+        return Err(Failure::LockedDown);
+    }
     let now = clock::latest();
     let (authority, offer, secret) = {
         let mut offers = access.unlocked_authority()?;
