@@ -1,5 +1,7 @@
 //! What a principal that ends on the way may still do: nothing.
 
+mod panics;
+
 use std::task::Poll;
 
 use pairing::{Authenticated, DeviceId, Manage, Permit, Principal, Role, Standing, View};
