@@ -35,11 +35,10 @@ impl Store {
     pub(crate) fn guest_joined(
         &self,
         guest: GuestRecord,
-        audit: AuditRow,
+        audit: Option<AuditRow>,
     ) -> impl Future<Output = Result<(), StoreError>> + use<> {
-        self.change(Lane::Ordinary, audit, move |transaction| {
-            join(transaction, &guest)
-        })
+        let rows = Vec::from_iter(audit);
+        self.change_all(Lane::Ordinary, rows, move |transaction| join(transaction, &guest))
     }
 
     /// Stores that somebody else showed a guest's link.

@@ -155,6 +155,8 @@ fn join(
         Some(seen) => row.detail(format!("{} from {} ({})", seen.user, seen.node, seen.node_id)),
         None => row,
     };
+    // The same key may come again without end, and get a token each time.
+    let row = access.admitted(&Principal::Guest(body.id), peer, row);
     let mut guests = access.guests();
     let from = (from.as_str(), remote.tailnet.as_deref());
     let joined = guests.join(proof, from, &access.token_key, now, &mut random::rng())?;

@@ -3,10 +3,15 @@ mod login;
 
 use std::time::Duration;
 
-use pairing::{GuestRecord, Guests};
+use pairing::{GuestRecord, Guests, Role};
 
 use self::harness::{Link, key};
-use crate::{clock, lockdown::LockdownFile, testing::TestServer};
+use crate::{
+    audit::{AuditRow, Share},
+    clock,
+    lockdown::LockdownFile,
+    testing::TestServer,
+};
 
 /// How many guests live by the store alone.
 fn stored_to_live(server: &TestServer) -> i64 {
@@ -150,4 +155,45 @@ async fn who_ends_a_guest_who_is_being_ended_waits_for_the_same_outcome() {
     assert_eq!((first.status.as_u16(), first.json()), (200, second.json()));
     let again = server.owner().await.delete(&path, None).await;
     assert_eq!(again.problem(), (404, "unknown_guest".to_owned()));
+}
+
+#[tokio::test]
+async fn a_guest_that_exchanges_its_link_without_end_has_its_share_of_rows() {
+    let server = TestServer::start().await;
+    let (link, key) = (Link::to_a_session(&server).await, key());
+    let joined = async || {
+        assert_eq!(link.exchange(&server, &key).await.status, 200);
+        let rows = server.access.store().audit_rows(10).await.unwrap();
+        rows.iter().filter(|row| row.action == "guest_joined").count()
+    };
+    assert_eq!(joined().await, 1);
+    use_up_the_rows_of(&server, link.id);
+    assert_eq!(joined().await, 1, "it is a count from now on");
+}
+
+#[tokio::test]
+async fn who_asks_without_end_to_end_whom_it_cannot_end_has_its_share_of_rows() {
+    let server = TestServer::start().await;
+    let mighty = server.device(Role::Viewer, true).await;
+    let mut client = server.http2().await;
+    let mut refused = async || {
+        for path in [
+            "/v1/guests/gst_0000000000000001",
+            "/v1/devices/dev_0000000000000001",
+        ] {
+            assert_eq!(client.delete(path, Some(&mighty)).await.status, 404);
+        }
+        let rows = server.access.store().audit_rows(10).await.unwrap();
+        let named = rows.iter().map(|row| row.outcome.clone());
+        named.filter(|outcome| outcome.starts_with("unknown_")).count()
+    };
+    assert_eq!(refused().await, 2);
+    use_up_the_rows_of(&server, mighty.id);
+    assert_eq!(refused().await, 2, "they are a count from now on");
+}
+
+fn use_up_the_rows_of(server: &TestServer, who: impl ToString) {
+    let name = who.to_string();
+    let row = AuditRow::new(clock::now(), &name, "", "anything", "");
+    while server.access.damper().admits(&name, Share::Known, &row) {}
 }

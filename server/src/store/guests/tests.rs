@@ -82,7 +82,7 @@ async fn a_guest_comes_back_whole() {
     let both = [1, 2].map(|n| (invited(n), row(action::GUEST_INVITED, n)));
     store.invite_guests(both.into()).await.unwrap();
     store
-        .guest_joined(joined(2), row(action::GUEST_JOINED, 2))
+        .guest_joined(joined(2), Some(row(action::GUEST_JOINED, 2)))
         .await
         .unwrap();
     let refused = GuestRecord {
@@ -133,7 +133,7 @@ async fn what_waits_behind_an_end_brings_nobody_back() {
     end(&store, gone.clone(), 1).await;
     end(&store, never.clone(), 2).await;
     store
-        .guest_joined(joined(1), row(action::GUEST_JOINED, 1))
+        .guest_joined(joined(1), Some(row(action::GUEST_JOINED, 1)))
         .await
         .unwrap();
     invite(&store, 2).await;
