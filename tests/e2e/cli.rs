@@ -4,6 +4,7 @@ mod exit_codes;
 mod in_a_terminal;
 mod pair_pending;
 mod pair_screen;
+mod pair_unfinished;
 mod pairing;
 mod pipes;
 mod remote;

@@ -77,13 +77,21 @@ impl Pairing {
     /// # Panics
     /// Where it has not three parts.
     pub fn with_fragment(daemon: &TestDaemon, fragment: &str) -> Self {
+        Self::with_fragment_at(daemon.address(), fragment)
+    }
+
+    /// The same of whoever listens at the address.
+    ///
+    /// # Panics
+    /// Where it has not three parts.
+    pub fn with_fragment_at(address: SocketAddr, fragment: &str) -> Self {
         let parts: Vec<&str> = fragment.split('.').collect();
         let [id, secret, pin] = parts.as_slice() else {
             panic!("a fragment has three parts: {fragment}")
         };
         let nonce = random_nonce();
         Self {
-            client: TlsClient::new(daemon.address(), pin),
+            client: TlsClient::new(address, pin),
             offer: Some(OfferProof {
                 id: id.parse().expect("an offer's id"),
                 secret: WireSecret::new(*secret),
