@@ -9,6 +9,7 @@ pub mod files;
 pub mod identity;
 mod leaf;
 pub mod names;
+pub mod pair;
 pub mod pin;
 pub mod tls;
 pub mod verify;
@@ -16,9 +17,10 @@ pub mod verify;
 pub use error::CertsError;
 pub use identity::{Certified, Identity};
 pub use names::Names;
+pub use pair::{Pair, PairError};
 pub use pin::SpkiPin;
 pub use rustls_pki_types::UnixTime;
-pub use tls::{Resolver, server_config};
+pub use tls::{Resolver, Source, server_config, server_config_at};
 pub use verify::{PinVerifier, WrongPin, client_config, dangerous_first_use_config, seen_pin};
 
 /// The server name that native clients send, and that the daemon answers with its identity certificate.

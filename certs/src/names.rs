@@ -55,6 +55,23 @@ impl Names {
         self.addresses.iter().copied()
     }
 
+    /// Whether a certificate for these names is good for the host, be it by a wildcard (RFC 9525 section 6.3).
+    pub fn has_host(&self, name: &str) -> bool {
+        let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
+        let above = name.split_once('.').map(|(_, above)| format!("*.{above}"));
+        self.hosts.contains(&name) || above.is_some_and(|above| self.hosts.contains(&above))
+    }
+
+    /// Whether it is good for the address.
+    pub fn has_address(&self, address: IpAddr) -> bool {
+        self.addresses.contains(&address.to_canonical())
+    }
+
+    /// Whether nothing is named.
+    pub fn is_empty(&self) -> bool {
+        self.hosts.is_empty() && self.addresses.is_empty()
+    }
+
     pub(crate) fn subject_alternatives(&self) -> Result<Vec<SanType>, CertsError> {
         let mut alternatives = Vec::with_capacity(self.hosts.len() + self.addresses.len());
         for host in &self.hosts {
