@@ -54,6 +54,12 @@ pub enum FileError {
         /// The mode it must have.
         wanted: u32,
     },
+    /// Others than its owner and its group can read or change it.
+    #[error("{} holds a key that every user of this machine can open: chmod o= it", path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+    },
     /// It is far larger than what it should hold.
     #[error("{} is larger than {limit} bytes", path.display())]
     TooLarge {
@@ -72,18 +78,31 @@ pub fn read(path: &Path) -> Result<Option<Zeroizing<Vec<u8>>>, FileError> {
     let Some(file) = open(path, OFlags::RDONLY)? else {
         return Ok(None);
     };
-    let mut bytes = Zeroizing::new(Vec::with_capacity(READ_LIMIT as usize));
-    File::from(file)
-        .take(READ_LIMIT + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|source| failed(path, source))?;
-    if bytes.len() as u64 > READ_LIMIT {
-        return Err(FileError::TooLarge {
+    read_whole(path, file).map(Some)
+}
+
+/// Reads a file that somebody else keeps, such as a certificate of the user's own, by links too; of one that holds a key it is
+/// refused that everybody may open it.
+///
+/// # Errors
+/// When it is not there, no plain file, larger than 64 KiB, or open to everybody though it holds a key.
+pub fn read_foreign(path: &Path, has_key: bool) -> Result<Zeroizing<Vec<u8>>, FileError> {
+    // NONBLOCK: a FIFO must not wait for a writer.
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let file = rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| failed(path, errno.into()))?;
+    let stat = rustix::fs::fstat(&file).map_err(|errno| failed(path, errno.into()))?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        return Err(FileError::Kind {
             path: path.to_owned(),
-            limit: READ_LIMIT,
+            expected: "file",
         });
     }
-    Ok(Some(bytes))
+    if has_key && Mode::from_raw_mode(stat.st_mode).intersects(Mode::RWXO) {
+        return Err(FileError::Open {
+            path: path.to_owned(),
+        });
+    }
+    read_whole(path, file)
 }
 
 /// Checks that a private file is what it must be; `false` where there is none.
@@ -214,6 +233,21 @@ fn filled(path: &Path, bytes: &[u8]) -> Result<PathBuf, FileError> {
         .and_then(|()| file.sync_all())
         .map_err(|source| failed(&partial, source))?;
     Ok(partial)
+}
+
+fn read_whole(path: &Path, file: OwnedFd) -> Result<Zeroizing<Vec<u8>>, FileError> {
+    let mut bytes = Zeroizing::new(Vec::with_capacity(READ_LIMIT as usize));
+    File::from(file)
+        .take(READ_LIMIT + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|source| failed(path, source))?;
+    if bytes.len() as u64 > READ_LIMIT {
+        return Err(FileError::TooLarge {
+            path: path.to_owned(),
+            limit: READ_LIMIT,
+        });
+    }
+    Ok(bytes)
 }
 
 fn open(path: &Path, flags: OFlags) -> Result<Option<OwnedFd>, FileError> {

@@ -122,7 +122,7 @@ const KEY_FILE: &str = "identity.pem";
 const HEAD_START: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A day below the 397 that Apple and the browsers accept, so that counting the last second does not matter.
-const LIFE: Duration = Duration::from_secs(396 * 24 * 60 * 60);
+pub(crate) const LIFE: Duration = Duration::from_secs(396 * 24 * 60 * 60);
 
 #[cfg(test)]
 mod tests;

@@ -1,11 +1,35 @@
-//! The leaf that is kept, so that a browser's exception for it outlives a restart.
+//! The leaf that is kept, so that a browser's exception for it outlives a restart, and when the next one is due.
 
 use std::{fmt::Write, path::Path, time::Duration};
 
 use ring::digest::{SHA256, digest};
 use rustls_pki_types::{CertificateDer, UnixTime, pem::PemObject};
 
-use crate::{Certified, CertsError, Identity, Names, files};
+use crate::{Certified, CertsError, Identity, Names, files, identity::LIFE};
+
+impl Certified {
+    /// The beginning of its validity: every leaf of ours lives as long as another.
+    pub fn not_before(&self) -> UnixTime {
+        UnixTime::since_unix_epoch(Duration::from_secs(
+            self.not_after.as_secs().saturating_sub(LIFE.as_secs()),
+        ))
+    }
+
+    /// When a leaf is made anew under the same key.
+    pub fn renews_at(&self) -> UnixTime {
+        UnixTime::since_unix_epoch(Duration::from_secs(
+            self.not_after.as_secs().saturating_sub(RENEWAL.as_secs()),
+        ))
+    }
+
+    /// How long that is away; none once it is due, or where the clock stands before the leaf's beginning, as it may after it was
+    /// set back.
+    pub fn renews_in(&self, now: UnixTime) -> Option<Duration> {
+        let left = self.not_after.as_secs().saturating_sub(now.as_secs());
+        let is_good = left > RENEWAL.as_secs() && left <= LIFE.as_secs();
+        is_good.then(|| Duration::from_secs(left - RENEWAL.as_secs()))
+    }
+}
 
 impl Identity {
     /// The leaf in a directory of keys if it is for these names, of this key and good for 30 days more; else a new one, which is
@@ -22,8 +46,11 @@ impl Identity {
         let path = keys.join(LEAF_FILE);
         let subject = self.subject(names);
         let kept = files::read(&path)?.and_then(|text| Kept::parse(std::str::from_utf8(&text).ok()?));
-        if let Some(kept) = kept.filter(|kept| kept.subject == subject && kept.is_good(now)) {
-            return self.with_leaf(kept.leaf, kept.not_after);
+        if let Some(kept) = kept.filter(|kept| kept.subject == subject) {
+            let certified = self.with_leaf(kept.leaf, kept.not_after)?;
+            if certified.renews_in(now).is_some() {
+                return Ok(certified);
+            }
         }
         let certified = self.certificate(names, now)?;
         let leaf = &certified.key.cert[0];
@@ -68,10 +95,6 @@ impl Kept {
             not_after: UnixTime::since_unix_epoch(Duration::from_secs(seconds.parse().ok()?)),
             leaf: CertificateDer::from_pem_slice(pem.as_bytes()).ok()?,
         })
-    }
-
-    fn is_good(&self, now: UnixTime) -> bool {
-        self.not_after.as_secs().saturating_sub(now.as_secs()) > RENEWAL.as_secs()
     }
 }
 
@@ -128,6 +151,22 @@ mod tests {
         assert_ne!(renewed, leaf(&first));
         assert_eq!(again(&names, day(371)), renewed);
         assert_ne!(again(&names.host("desk.example"), day(371)), renewed);
+    }
+
+    #[test]
+    fn a_leaf_is_due_30_days_before_its_end_and_when_the_clock_was_ahead_of_its_beginning() {
+        let home = tempfile::tempdir().unwrap();
+        let identity = Identity::load_or_create(&home.path().join("keys")).unwrap();
+        let made = identity
+            .certificate(&Names::new("0011223344556677"), day(100))
+            .unwrap();
+        let days = |number| made.renews_in(day(number)).map(|wait| wait.as_secs() / DAY);
+        // From a day before until 396 days after that.
+        assert_eq!(days(100), Some(396 - 1 - 30));
+        assert_eq!(days(99), Some(396 - 30));
+        assert_eq!(days(464), Some(1));
+        assert_eq!((days(465), days(500), days(98)), (None, None, None));
+        assert_eq!(made.renews_at(), day(465));
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub mod verify;
 pub use error::CertsError;
 pub use identity::{Certified, Identity};
 pub use names::Names;
-pub use pair::{Pair, PairError};
+pub use pair::{Pair, PairError, PairFilesError};
 pub use pin::SpkiPin;
 pub use rustls_pki_types::UnixTime;
 pub use tls::{Resolver, Source, server_config, server_config_at};

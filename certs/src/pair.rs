@@ -2,6 +2,7 @@
 
 use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
@@ -10,7 +11,7 @@ use rustls::sign::CertifiedKey;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, UnixTime, pem::PemObject};
 use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 
-use crate::Names;
+use crate::{Names, files, files::FileError};
 
 /// A chain of certificates with the key of its first one.
 #[derive(Debug)]
@@ -59,7 +60,39 @@ pub enum PairError {
     Nameless,
 }
 
+/// Why the files of a pair cannot be used: a sentence.
+#[derive(Debug, thiserror::Error)]
+pub enum PairFilesError {
+    /// One of them cannot be read.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// What one of them holds cannot be served.
+    #[error("{} {why}", path.display())]
+    Pair {
+        /// The file at fault.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: PairError,
+    },
+}
+
 impl Pair {
+    /// Reads a chain and a key from files in PEM, and checks that they can be served at this time.
+    ///
+    /// # Errors
+    /// When one cannot be read, or [`PairError`].
+    pub fn read(certificate: &Path, key: &Path, now: UnixTime) -> Result<Self, PairFilesError> {
+        let chain = files::read_foreign(certificate, false)?;
+        let secret = files::read_foreign(key, true)?;
+        Self::from_pem(&chain, &secret, now).map_err(|why| {
+            let path = match why {
+                PairError::NoKey => key.to_owned(),
+                _ => certificate.to_owned(),
+            };
+            PairFilesError::Pair { path, why }
+        })
+    }
+
     /// Reads a chain and a key in PEM, and checks that they can be served at this time.
     ///
     /// # Errors

@@ -101,3 +101,22 @@ fn a_pair_is_good_at_its_own_time_and_for_servers_only() {
     let pair = made_for(&["desk.example"], NOW);
     assert!(pair.is_good(at(90)) && !pair.is_good(at(91)));
 }
+
+#[test]
+fn files_are_read_by_links_and_a_key_that_everybody_may_open_is_refused() {
+    use std::{fs, os::unix::fs::PermissionsExt};
+    let home = tempfile::tempdir().unwrap();
+    let at = |name| home.path().join(name);
+    let (chain, key) = pem(&params(&["desk.example"], NOW));
+    fs::write(at("chain.pem"), chain).unwrap();
+    fs::write(at("key.pem"), key).unwrap();
+    std::os::unix::fs::symlink("chain.pem", at("live.pem")).unwrap();
+    fs::set_permissions(at("key.pem"), fs::Permissions::from_mode(0o640)).unwrap();
+    assert!(Pair::read(&at("live.pem"), &at("key.pem"), NOW).is_ok());
+    let swapped = Pair::read(&at("live.pem"), &at("chain.pem"), NOW).unwrap_err();
+    assert!(swapped.to_string().contains("chain.pem"), "{swapped}");
+    fs::set_permissions(at("key.pem"), fs::Permissions::from_mode(0o644)).unwrap();
+    let open = Pair::read(&at("live.pem"), &at("key.pem"), NOW).unwrap_err();
+    assert!(open.to_string().contains("key.pem"), "{open}");
+    assert!(Pair::read(&at("none.pem"), &at("key.pem"), NOW).is_err());
+}
