@@ -4,6 +4,7 @@ mod after;
 mod approve;
 mod attach;
 mod audit;
+mod certs;
 mod config;
 mod devices;
 mod disconnect;
@@ -106,6 +107,8 @@ pub(crate) enum Verb {
     Whoami(whoami::Args),
     /// Say what the running daemon does
     Status(status::Args),
+    /// Show the certificates by which the daemon is known
+    Certs(certs::Args),
     /// Start the daemon again; sessions go on
     Restart(restart::Args),
     /// End the daemon
@@ -148,6 +151,7 @@ impl Verb {
             Self::Lockdown(args) => args.json,
             Self::Audit(args) => args.json,
             Self::Status(args) => args.json,
+            Self::Certs(args) => args.json,
             Self::Restart(args) => args.json,
             Self::Shutdown(args) => args.json,
             Self::Config(args) => args.is_json(),
@@ -198,6 +202,7 @@ impl Verb {
             Self::Invite(_) => target.refuse_but_for_owner("invite"),
             Self::Guests(_) => target.refuse_but_for_owner("guests"),
             Self::Status(_) => target.refuse_but_for_owner("status"),
+            Self::Certs(_) => target.refuse_but_for_owner("certs"),
             Self::Restart(_) => target.refuse_but_for_owner("restart"),
             Self::Shutdown(_) => target.refuse_but_for_owner("shutdown"),
             Self::Remote(_) => target.refuse_flag("remote"),
@@ -241,6 +246,7 @@ impl Verb {
             Self::Invite(args) => invite::run(&args).await,
             Self::Guests(args) => guests::run(&args).await,
             Self::Status(args) => status::run(&args).await,
+            Self::Certs(args) => certs::run(&args).await,
             Self::Restart(args) => restart::run(&args).await,
             Self::Shutdown(args) => shutdown::run(&args).await,
         }

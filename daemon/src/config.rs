@@ -4,7 +4,11 @@ mod keys;
 mod layers;
 mod values;
 
-use std::{net::SocketAddr, path::Path, time::Duration};
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 pub(crate) use keys::near;
 pub use layers::{Layers, Source};
@@ -17,6 +21,8 @@ pub struct Config {
     pub tls: Vec<SocketAddr>,
     /// `listen.names`: further host names that a browser may use.
     pub names: Vec<String>,
+    /// `listen.certificate` and `listen.key`: a pair of the user's own.
+    pub pair: Option<PairFiles>,
     /// `limits.unauthenticated`: streams that have not authenticated.
     pub unauthenticated: usize,
     /// `limits.per_principal`: connections of one principal.
@@ -43,6 +49,15 @@ pub struct Config {
     pub disk: u64,
     /// `sessions.default_size`: columns and rows.
     pub default_size: (u16, u16),
+}
+
+/// The files of a certificate of the user's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PairFiles {
+    /// The chain, in PEM, the server's own certificate first.
+    pub certificate: PathBuf,
+    /// Its key, in PEM.
+    pub key: PathBuf,
 }
 
 /// A configuration that cannot be used: the daemon exits with 64 before any socket exists.
@@ -116,6 +131,7 @@ impl Config {
         let config = Self {
             tls: layers.parse("listen.tls", values::addresses)?,
             names: layers.parse("listen.names", values::names)?,
+            pair: pair(layers)?,
             unauthenticated: layers.parse("limits.unauthenticated", values::count)?,
             per_principal: layers.parse("limits.per_principal", values::count)?,
             connections: layers.parse("limits.connections", values::count)?,
@@ -145,6 +161,22 @@ impl Config {
             ));
         }
         Ok(config)
+    }
+}
+
+fn pair(layers: &Layers) -> Result<Option<PairFiles>, ConfigError> {
+    let certificate = layers.parse("listen.certificate", values::file)?;
+    let key = layers.parse("listen.key", values::file)?;
+    match (certificate, key) {
+        (Some(certificate), Some(key)) => Ok(Some(PairFiles { certificate, key })),
+        (None, None) => Ok(None),
+        (Some(_), None) => {
+            Err(layers.bad_value("listen.certificate", "it needs its key: set listen.key too"))
+        }
+        (None, Some(_)) => Err(layers.bad_value(
+            "listen.key",
+            "it needs its certificate: set listen.certificate too",
+        )),
     }
 }
 

@@ -3,6 +3,7 @@
 mod actor;
 mod app;
 mod attach;
+mod certificates;
 pub mod config;
 mod crowd;
 mod doors;

@@ -1,5 +1,6 @@
 //! Every route of the product, each with its scope.
 
+mod certificates;
 mod events;
 mod restart;
 mod sessions;
@@ -24,6 +25,7 @@ pub fn routes() -> Routes<App> {
         .route::<DaemonManage, _, _>(Method::GET, "/v1/status", None, status::status)
         .route::<DaemonManage, _, _>(Method::POST, "/v1/shutdown", None, shutdown::shutdown)
         .route::<DaemonManage, _, _>(Method::POST, "/v1/restart", None, restart::restart)
+        .route::<DaemonManage, _, _>(Method::GET, "/v1/certificates", None, certificates::show)
         .route::<View, _, _>(Method::GET, "/v1/sessions", None, sessions::list)
         .route::<Manage, _, _>(Method::POST, "/v1/sessions", None, sessions::create)
         .route::<View, _, _>(Method::GET, "/v1/sessions/{id}", Some("id"), sessions::show)

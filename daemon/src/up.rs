@@ -2,7 +2,7 @@
 
 mod error;
 
-use std::{env, path::PathBuf, sync::Arc, time::Duration};
+use std::{env, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use certs::Identity;
 use pairing::PairingLimits;
@@ -19,6 +19,7 @@ use terminal::{DescriptorLimit, Size};
 pub use self::error::UpError;
 use crate::{
     app::{App, Run},
+    certificates::{self, Certificates, keep_fresh},
     config::Config,
     doors::RemoteDoors,
     events::{Events, tell_of_newcomers},
@@ -109,7 +110,8 @@ async fn run(
     let opened = Store::open_with(&paths.store(), &paths.keys(), clock::now(), options.older_store())?;
     let identity = Identity::load_or_create(&paths.keys())?;
     let pin = identity.pin();
-    let doors = Arc::new(RemoteDoors::new(config, paths.keys(), identity, &opened.instance));
+    let certificates = certificates(config, &paths, identity, &opened.instance)?;
+    let doors = Arc::new(RemoteDoors::new(config, Arc::clone(&certificates)));
     let lockdown = LockdownFile::new(&paths.state);
     let open = match lockdown.is_locked() {
         true => OpenDoors::default(),
@@ -170,8 +172,10 @@ async fn run(
     });
     tracing::info!(instance = ready.instance, version = ready.version, "ready");
     on_ready(&ready);
+    let fresh = tokio::spawn(keep_fresh(certificates, stop.clone()));
     let served = server.serve(listeners, stop.clone()).await;
     stop.request(Shutdown::Soft);
+    fresh.abort();
     ending.abort();
     telling.abort();
     mourning.abort();
@@ -180,6 +184,21 @@ async fn run(
     tracing::info!("ended");
     served?;
     Ok(app.run)
+}
+
+/// What the listeners of this configuration show.
+fn certificates(
+    config: &Config,
+    paths: &Paths,
+    identity: Identity,
+    instance: &str,
+) -> Result<Arc<Certificates>, UpError> {
+    let now = certificates::now();
+    let own = certificates::read_own(config, now)?;
+    let names = certificates::names(instance, config, config.tls.iter().map(SocketAddr::ip));
+    let certificates = Certificates::open(paths.keys(), identity, names, now)?;
+    certificates.serve_own(own);
+    Ok(certificates)
 }
 
 /// Ends what a dead keeper held, whenever one dies. Until that is done, no local process is taken for the owner.

@@ -8,6 +8,7 @@ pub mod access;
 pub mod attach;
 pub mod audit;
 pub mod bytes;
+pub mod certificates;
 pub mod events;
 pub mod guests;
 pub mod pairing;

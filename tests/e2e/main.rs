@@ -5,6 +5,7 @@
 mod access_matrix;
 mod audit;
 mod auth;
+mod certificates;
 mod cli;
 mod devices;
 mod embed;

@@ -56,10 +56,13 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ),
     ("Guests", &["invite", "guests"]),
     ("Daemons elsewhere", &["remote", "whoami"]),
-    ("The daemon", &["up", "status", "restart", "shutdown", "config"]),
+    (
+        "The daemon",
+        &["up", "status", "certs", "restart", "shutdown", "config"],
+    ),
 ];
 /// Verbs about this machine alone.
-const LOCAL: [&str; 14] = [
+const LOCAL: [&str; 15] = [
     "up",
     "pair",
     "approve",
@@ -69,6 +72,7 @@ const LOCAL: [&str; 14] = [
     "invite",
     "guests",
     "status",
+    "certs",
     "restart",
     "shutdown",
     "remote",

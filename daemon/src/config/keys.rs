@@ -4,6 +4,8 @@
 pub(super) const KEYS: &[(&str, &str)] = &[
     ("listen.tls", r#"["127.0.0.1:7443"]"#),
     ("listen.names", "[]"),
+    ("listen.certificate", r#""""#),
+    ("listen.key", r#""""#),
     ("listen.dangerous_allow_any_interface", "false"),
     ("limits.unauthenticated", "256"),
     ("limits.per_principal", "256"),

@@ -1,6 +1,6 @@
 //! What each kind of value takes; an error is what the key wants, in words.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use pairing::Role;
 use toml::Value;
@@ -34,6 +34,15 @@ pub(super) fn names(value: &Value) -> Result<Vec<String>, String> {
             }
         })
         .collect()
+}
+
+/// `"/etc/letsencrypt/live/desk.example/fullchain.pem"`: an absolute path, or nothing.
+pub(super) fn file(value: &Value) -> Result<Option<PathBuf>, String> {
+    match value.as_str() {
+        Some("") => Ok(None),
+        Some(text) if text.starts_with('/') => Ok(Some(text.into())),
+        _ => Err("it takes the path of a file, from / on".to_owned()),
+    }
 }
 
 /// A number above 0.

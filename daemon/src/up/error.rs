@@ -2,7 +2,7 @@
 
 use std::{io, net::SocketAddr};
 
-use certs::{CertsError, files::FileError};
+use certs::{CertsError, PairFilesError, files::FileError};
 use server::{Crashed, store::StoreError};
 
 use crate::{ConfigError, lock::LockError, paths::PathsError, socket::SocketError};
@@ -28,6 +28,9 @@ pub enum UpError {
     /// The identity key cannot be used.
     #[error(transparent)]
     Certs(#[from] CertsError),
+    /// The user's own certificate cannot be served.
+    #[error("the certificate of listen.certificate cannot be used: {0}")]
+    OwnPair(#[from] PairFilesError),
     /// The socket cannot be made.
     #[error(transparent)]
     Socket(#[from] SocketError),
@@ -70,6 +73,11 @@ impl UpError {
                 "nothing was changed; put a good copy in its place, or start with another TRANSOM_DIR".to_owned()
             }
             Self::Certs(_) => "check keys/identity.pem: without it every device would have to pair again".to_owned(),
+            Self::OwnPair(_) => {
+                "mend the files of listen.certificate and listen.key, or leave both keys out: then the daemon's own \
+                certificate is served"
+                    .to_owned()
+            }
             Self::Socket(error) => error.hint().to_owned(),
             Self::Bind { .. } => {
                 "see who has the port (`ss -ltnp`), or choose another by `--tls` or listen.tls; port 0 picks a free one"
@@ -86,7 +94,7 @@ impl UpError {
 
     /// Whether the configuration is at fault: exit code 64.
     pub fn is_configuration(&self) -> bool {
-        matches!(self, Self::Config(_) | Self::Paths(_))
+        matches!(self, Self::Config(_) | Self::Paths(_) | Self::OwnPair(_))
     }
 
     /// Whether another process holds the lock: a daemon, also one that starts or drains, or who does without one.

@@ -5,6 +5,7 @@
 
 mod answer;
 mod attached;
+mod authority;
 mod binary;
 mod cutting_proxy;
 mod daemon;
@@ -30,6 +31,7 @@ mod tunnel;
 
 pub use answer::Answer;
 pub use attached::{Attached, Unattached};
+pub use authority::{Authority, Files, accepts, shown};
 pub use binary::{another_build, binary, example};
 pub use cutting_proxy::CuttingProxy;
 pub use daemon::{DaemonOptions, TestDaemon};

@@ -1,0 +1,201 @@
+//! What the TLS listeners show: the identity's leaf, made anew in time, and what others issued.
+
+mod shown;
+
+use std::{
+    net::{IpAddr, SocketAddr},
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use certs::{
+    Certified, CertsError, Identity, Names, Pair, PairFilesError, Resolver, Source, SpkiPin, UnixTime,
+};
+use server::{Shutdown, Stop, clock};
+use tokio::{sync::Notify, time::sleep};
+
+use crate::config::{Config, PairFiles};
+
+/// The certificates of one daemon.
+pub(crate) struct Certificates {
+    keys: PathBuf,
+    resolver: Arc<Resolver>,
+    held: Mutex<Held>,
+    /// Woken when there is another leaf, which is due at another time.
+    changed: Notify,
+}
+
+struct Held {
+    identity: Identity,
+    /// What the leaf is for.
+    names: Names,
+    leaf: Certified,
+    /// Where the pair that is served came from.
+    pair: Option<PairFiles>,
+}
+
+impl Certificates {
+    /// Takes up the leaf for these names, or makes it.
+    ///
+    /// # Errors
+    /// When a name cannot stand in it, or its file is not as it must be.
+    pub(crate) fn open(
+        keys: PathBuf,
+        identity: Identity,
+        names: Names,
+        now: UnixTime,
+    ) -> Result<Arc<Self>, CertsError> {
+        let leaf = identity.kept_certificate(&keys, &names, now)?;
+        Ok(Arc::new(Self {
+            keys,
+            resolver: Resolver::new(leaf.clone()),
+            held: Mutex::new(Held {
+                identity,
+                names,
+                leaf,
+                pair: None,
+            }),
+            changed: Notify::new(),
+        }))
+    }
+
+    /// Chooses what is shown to whom; for who has certificates from elsewhere.
+    pub(crate) fn resolver(&self) -> &Arc<Resolver> {
+        &self.resolver
+    }
+
+    /// What a listener at the address speaks.
+    pub(crate) fn tls(&self, at: SocketAddr) -> Arc<rustls::ServerConfig> {
+        let resolver = Arc::clone(self.resolver());
+        match at.ip().is_unspecified() {
+            true => certs::server_config(resolver),
+            false => certs::server_config_at(resolver, at.ip()),
+        }
+    }
+
+    /// The pin of the identity key.
+    pub(crate) fn pin(&self) -> SpkiPin {
+        self.held().identity.pin()
+    }
+
+    /// The names and addresses by which a browser may reach the daemon.
+    pub(crate) fn reached_by(&self) -> Vec<String> {
+        in_words(&self.held().names)
+    }
+
+    /// Shows a leaf for these names from the next handshake on; says whether it is another one. The key stays.
+    ///
+    /// # Errors
+    /// As [`Certificates::open`]; then the former one goes on.
+    pub(crate) fn cover(&self, names: Names, now: UnixTime) -> Result<bool, CertsError> {
+        let mut held = self.held();
+        let leaf = held.identity.kept_certificate(&self.keys, &names, now)?;
+        let is_other = leaf.key.cert != held.leaf.key.cert;
+        if is_other {
+            self.resolver.swap(leaf.clone());
+            held.leaf = leaf;
+        }
+        held.names = names;
+        drop(held);
+        self.changed.notify_one();
+        Ok(is_other)
+    }
+
+    /// Makes the leaf anew if that is due; says whether it was.
+    ///
+    /// # Errors
+    /// As [`Certificates::open`]; then the former one goes on.
+    pub(crate) fn renew(&self, now: UnixTime) -> Result<bool, CertsError> {
+        let names = {
+            let held = self.held();
+            if held.leaf.renews_in(now).is_some() {
+                return Ok(false);
+            }
+            held.names.clone()
+        };
+        self.cover(names, now)
+    }
+
+    /// Serves the user's own pair for its names, or none any more; says whether it comes from other files than before.
+    pub(crate) fn serve_own(&self, own: Option<(PairFiles, Pair)>) -> bool {
+        let (files, pair) = own.unzip();
+        let mut held = self.held();
+        let is_other = held.pair != files;
+        held.pair = files;
+        self.resolver.serve(Source::Own, pair.map(Arc::new));
+        is_other
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The names of a daemon with this configuration that listens at these addresses.
+pub(crate) fn names(instance: &str, config: &Config, addresses: impl IntoIterator<Item = IpAddr>) -> Names {
+    let named = config
+        .names
+        .iter()
+        .fold(Names::new(instance), |names, name| names.host(name));
+    addresses
+        .into_iter()
+        .filter(|address| !address.is_unspecified())
+        .fold(named, Names::address)
+}
+
+/// Reads the pair of the user's own, if one is configured.
+///
+/// # Errors
+/// When it cannot be served.
+pub(crate) fn read_own(config: &Config, now: UnixTime) -> Result<Option<(PairFiles, Pair)>, PairFilesError> {
+    let read = |files: &PairFiles| {
+        let pair = Pair::read(&files.certificate, &files.key, now)?;
+        Ok((files.clone(), pair))
+    };
+    config.pair.as_ref().map(read).transpose()
+}
+
+/// The time by the wall clock, which certificates go by.
+pub(crate) fn now() -> UnixTime {
+    let now = Duration::from_millis(clock::now().0.max(0).cast_unsigned());
+    UnixTime::since_unix_epoch(now)
+}
+
+/// Makes the leaf anew whenever it is due, until the soft stop.
+pub(crate) async fn keep_fresh(certificates: Arc<Certificates>, stop: Stop) {
+    loop {
+        let due = certificates.held().leaf.renews_in(now());
+        // Clocks are set and machines sleep: the time to wait is no more than a guess.
+        let wait = due.map_or(RETRY, |due| due.min(LOOK));
+        tokio::select! {
+            biased;
+            () = stop.requested(Shutdown::Soft) => return,
+            () = certificates.changed.notified() => continue,
+            () = sleep(wait) => {}
+        }
+        match certificates.renew(now()) {
+            Ok(true) => tracing::info!("the certificate was made anew under the same key"),
+            Ok(false) => {}
+            Err(error) => tracing::error!(%error, "the certificate could not be made anew"),
+        }
+    }
+}
+
+fn in_words(names: &Names) -> Vec<String> {
+    let hosts = names
+        .hosts()
+        .filter(|host| *host != certs::IDENTITY_SERVER_NAME)
+        .map(str::to_owned);
+    hosts
+        .chain(names.addresses().map(|address| address.to_string()))
+        .collect()
+}
+
+/// Between two looks at the clock.
+const LOOK: Duration = Duration::from_secs(60 * 60);
+/// Until it is tried again where the leaf is due and could not be made.
+const RETRY: Duration = Duration::from_secs(60);
+
+#[cfg(test)]
+mod tests;

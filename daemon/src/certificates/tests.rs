@@ -1,0 +1,57 @@
+use std::{sync::Arc, time::Duration};
+
+use certs::{Identity, Names, SpkiPin, UnixTime};
+
+use super::Certificates;
+
+const DAY: u64 = 24 * 60 * 60;
+
+fn day(number: u64) -> UnixTime {
+    UnixTime::since_unix_epoch(Duration::from_secs((20_000 + number) * DAY))
+}
+
+fn certificates(home: &tempfile::TempDir) -> Arc<Certificates> {
+    let keys = home.path().join("keys");
+    let identity = Identity::load_or_create(&keys).unwrap();
+    Certificates::open(keys, identity, names(), day(0)).unwrap()
+}
+
+fn names() -> Names {
+    Names::new("0011223344556677")
+}
+
+#[test]
+fn a_leaf_that_is_due_is_made_anew_under_the_same_key_and_no_other_is() {
+    let home = tempfile::tempdir().unwrap();
+    let certificates = certificates(&home);
+    let shown = || certificates.resolver().current().cert[0].clone();
+    let first = shown();
+    assert!(!certificates.renew(day(300)).unwrap());
+    assert_eq!(shown(), first);
+    assert!(certificates.renew(day(366)).unwrap());
+    assert_ne!(shown(), first);
+    assert_eq!(SpkiPin::of_certificate(&shown()).unwrap(), certificates.pin());
+    assert!(!certificates.renew(day(366)).unwrap());
+}
+
+#[test]
+fn a_new_name_is_in_the_next_handshakes_leaf_and_the_same_names_change_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let certificates = certificates(&home);
+    assert!(!certificates.cover(names(), day(1)).unwrap());
+    assert!(certificates.cover(names().host("desk.example"), day(1)).unwrap());
+    let told = certificates.show();
+    assert!(told.certificates[0].names.contains(&"desk.example".to_owned()));
+    assert_eq!(told.pin, certificates.pin().to_string());
+}
+
+#[test]
+fn names_that_no_certificate_can_carry_leave_the_former_leaf() {
+    let home = tempfile::tempdir().unwrap();
+    let certificates = certificates(&home);
+    let shown = || certificates.resolver().current().cert[0].clone();
+    let first = shown();
+    assert!(certificates.cover(names().host("not a name"), day(1)).is_err());
+    assert_eq!(shown(), first);
+    assert!(certificates.renew(day(366)).unwrap());
+}

@@ -1,0 +1,91 @@
+//! `GET /v1/certificates`, `transom certs`, and what the listeners show.
+
+use certs::{IDENTITY_SERVER_NAME, SpkiPin};
+use harness::{Authority, DaemonOptions, TerminalOf, TestDaemon, accepts, shown};
+use protocol::certificates::{CertificateSource, Certificates};
+
+async fn certificates(daemon: &TestDaemon) -> Certificates {
+    daemon.owner().get("/v1/certificates").await.ok()
+}
+
+fn options(config: String) -> DaemonOptions {
+    DaemonOptions {
+        config,
+        ..DaemonOptions::default()
+    }
+}
+
+#[tokio::test]
+async fn whoever_trusts_the_leaf_may_come_by_every_name_and_address_of_the_daemon() {
+    let config = "[listen]\nnames = [\"desk.example\"]\n".to_owned();
+    let daemon = TestDaemon::start_with(options(config)).await;
+    let leaf = shown(daemon.address(), "localhost").await;
+    let instance = format!("{}.localhost", daemon.ready().instance);
+    for name in ["localhost", &instance, "127.0.0.1", "::1", "desk.example"] {
+        assert_eq!(accepts(daemon.address(), name, &leaf).await, Ok(()), "{name}");
+    }
+    assert!(accepts(daemon.address(), "other.example", &leaf).await.is_err());
+}
+
+#[tokio::test]
+async fn certs_shows_the_leaf_its_pin_and_when_it_is_made_anew() {
+    let mut daemon = TestDaemon::start().await;
+    let told = certificates(&daemon).await;
+    let leaf = shown(daemon.address(), IDENTITY_SERVER_NAME).await;
+    assert_eq!(told.pin, daemon.pin());
+    assert_eq!(told.pin, SpkiPin::of_certificate(&leaf).unwrap().to_string());
+    let [identity] = &told.certificates[..] else {
+        panic!("{told:?}")
+    };
+    assert_eq!(identity.source, CertificateSource::Identity);
+    assert!(identity.renews_at.unwrap() < identity.not_after);
+    let json = daemon.cli(&["certs", "show", "--json"]).await.json();
+    assert_eq!(json, serde_json::to_value(&told).unwrap());
+    let terminal = TerminalOf::start(&daemon.command(&["certs"]), 80, 24).await;
+    terminal.until_shows(daemon.pin()).await;
+    terminal.until_shows("made anew on").await;
+    daemon.kill_and_restart().await;
+    assert_eq!(
+        shown(daemon.address(), "localhost").await,
+        leaf,
+        "the leaf outlives a restart"
+    );
+}
+
+#[tokio::test]
+async fn the_users_own_pair_is_shown_for_its_names_and_the_pinned_leaf_to_native_clients() {
+    let authority = Authority::new();
+    let files = authority.issue("desk", &["desk.example"]);
+    let config = format!("{}names = [\"desk.example\"]\n", files.config());
+    let daemon = TestDaemon::start_with(options(config)).await;
+    assert_eq!(authority.accepts(daemon.address(), "desk.example").await, Ok(()));
+    assert!(authority.accepts(daemon.address(), "localhost").await.is_err());
+    for name in [IDENTITY_SERVER_NAME, "localhost", "127.0.0.1"] {
+        let leaf = shown(daemon.address(), name).await;
+        assert_eq!(
+            SpkiPin::of_certificate(&leaf).unwrap().to_string(),
+            daemon.pin(),
+            "{name}"
+        );
+    }
+    let told = certificates(&daemon).await;
+    let own = &told.certificates[1];
+    assert_eq!(own.source, CertificateSource::Own);
+    assert_eq!(own.file.as_deref(), files.certificate.to_str());
+    daemon.device(pairing::Role::Viewer).await;
+}
+
+#[tokio::test]
+async fn a_pair_that_cannot_be_served_keeps_the_daemon_from_starting() {
+    let authority = Authority::new();
+    let files = authority.issue("desk", &["desk.example"]);
+    let other = authority.issue("other", &["desk.example"]);
+    std::fs::copy(other.key, &files.key).unwrap();
+    let mut daemon = TestDaemon::start().await;
+    daemon.kill().await;
+    std::fs::write(daemon.folder().join("config.toml"), files.config()).unwrap();
+    let refused = daemon.cli(&["up", "--tls", "127.0.0.1:0"]).await;
+    assert_eq!(refused.code, 64, "{refused:?}");
+    let path = files.certificate.to_str().unwrap();
+    assert!(refused.stderr.contains(path), "{refused:?}");
+}
