@@ -65,6 +65,17 @@ impl Devices {
         }
     }
 
+    /// How long a device may stay away.
+    #[must_use]
+    pub fn idle(&self) -> Duration {
+        self.idle
+    }
+
+    /// Lets devices stay away for another time from now on.
+    pub fn set_idle(&mut self, idle: Duration) {
+        self.idle = idle;
+    }
+
     /// The devices of a store. A device that also has a tombstone stays dead.
     #[must_use]
     pub fn load(

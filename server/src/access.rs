@@ -43,7 +43,8 @@ pub struct ServerConfig {
     pub life: String,
     /// The daemon's version.
     pub version: String,
-    /// Further host names that a browser may use for this daemon, on a listener's own port.
+    /// Further host names that a browser may use for this daemon, on a listener's own port. This and the limits below hold until
+    /// [`Access::reconfigure`] brings others.
     pub names: Vec<String>,
     /// Host and port that an offer's link begins with: what a device of the owner reaches best; none without a
     /// TLS listener. For the beginning: a lock-down that is lifted may bring another.
@@ -138,7 +139,6 @@ pub struct Access {
     pub(crate) config: ServerConfig,
     /// The daemon's lasting id.
     pub(crate) instance: String,
-    pub(crate) names: OwnNames,
     pub(crate) store: Store,
     pub(crate) token_key: TokenKey,
     pub(crate) pin: SpkiPin,
@@ -171,6 +171,7 @@ pub struct Access {
     pub(crate) revocations: Endings<DeviceId, protocol::access::Revoked>,
     /// Ends of guests that are under way.
     pub(crate) guest_ends: Endings<GuestId, protocol::guests::GuestEnded>,
+    names: Mutex<Arc<OwnNames>>,
     link_authority: Mutex<Option<String>>,
     damper: Mutex<Damper>,
     /// Who follows may be late by a few; then it misses the oldest.
@@ -213,7 +214,7 @@ impl Access {
             guests.end_all(clock::latest());
         }
         Arc::new(Self {
-            names: OwnNames::new(&instance, &config.names),
+            names: Mutex::new(Arc::new(OwnNames::new(&instance, &config.names))),
             connections,
             lockdown,
             link_authority: Mutex::new(config.link_authority.clone()),
@@ -329,6 +330,15 @@ impl Access {
         *self.link_authority.lock().unwrap_or_else(PoisonError::into_inner) = authority;
     }
 
+    /// The names that a request may use for this daemon now.
+    pub(crate) fn names(&self) -> Arc<OwnNames> {
+        Arc::clone(&self.names.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn set_names(&self, names: OwnNames) {
+        *self.names.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(names);
+    }
+
     /// Who wrote how many audit rows. Hold it for one row, never across an await.
     pub(crate) fn damper(&self) -> MutexGuard<'_, Damper> {
         self.damper.lock().unwrap_or_else(PoisonError::into_inner)
@@ -344,7 +354,7 @@ impl Access {
     pub(crate) fn is_own_audience(&self, audience: &Audience, peer: &Peer) -> bool {
         match audience {
             Audience::Pin(pin) => *pin == self.pin.to_string(),
-            Audience::Origin(origin) => self.names.has_origin(origin, peer),
+            Audience::Origin(origin) => self.names().has_origin(origin, peer),
         }
     }
 

@@ -14,10 +14,14 @@ use std::{
     net::SocketAddr,
     pin::pin,
     sync::{Arc, PoisonError},
+    time::Duration,
 };
 
 use pairing::{Authenticated, DeviceId, GuestId, ResourceId};
-use tokio::{sync::Notify, time::Instant};
+use tokio::{
+    sync::Notify,
+    time::{Instant, timeout},
+};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::connection::InFlight;
@@ -54,7 +58,6 @@ pub struct Connections {
 }
 
 struct Shared {
-    limits: Limits,
     /// No async mutex: it is held for a few map operations, never across an await, and no socket is closed under it.
     table: Mutex<Table>,
     /// Woken whenever an entry goes.
@@ -67,14 +70,15 @@ impl Connections {
     /// A registry without connections.
     pub fn new(limits: Limits) -> Self {
         let shared = Shared {
-            limits,
             table: Mutex::default(),
             gone: Notify::new(),
             ending: CancellationToken::new(),
         };
-        Self {
+        let connections = Self {
             shared: Arc::new(shared),
-        }
+        };
+        connections.set_limits(limits);
+        connections
     }
 
     /// How many connections live.
@@ -103,10 +107,7 @@ impl Connections {
             let mut table = self.table();
             let ending = self.shared.ending.child_token();
             let connection = Arc::new(Connection::new(table.next_id(), peer, socket, ending));
-            (
-                Arc::clone(&connection),
-                table.accept(connection, &self.shared.limits),
-            )
+            (Arc::clone(&connection), table.accept(connection))
         };
         if let Some(oldest) = crowded_out {
             tracing::debug!(peer = %oldest.peer(), "dropped the oldest unauthenticated connection");
@@ -146,7 +147,7 @@ impl Connections {
         if !connection.peer().is_local() && table.is_locked_down() {
             return Err(Refused::Ended);
         }
-        table.bind(connection.id(), owner, self.shared.limits.per_principal)
+        table.bind(connection.id(), owner)
     }
 
     /// Ends a device under the registry's lock: `end` makes it dead, and with what it returned comes every connection that the
@@ -221,6 +222,24 @@ impl Connections {
         let connections = self.table().of(&Owner::Device(device));
         connections.iter().for_each(|connection| connection.cut());
         connections.len()
+    }
+
+    /// Bounds what comes next by other limits.
+    pub(crate) fn set_limits(&self, limits: Limits) {
+        self.table().set_limits(limits);
+    }
+
+    /// Ends the connections to such peers, and says how many: each is told to finish, and cut where it has not after that time.
+    /// Returns when each is gone.
+    pub(crate) async fn close_those(&self, goes: impl Fn(&Peer) -> bool, farewell: Duration) -> usize {
+        let all = self.table().all();
+        let going: Vec<_> = all.iter().filter(|connection| goes(connection.peer())).collect();
+        going
+            .iter()
+            .for_each(|connection| connection.ending_token().cancel());
+        let _ = timeout(farewell, self.until(|table| table.has_none_of(&going))).await;
+        going.iter().for_each(|connection| connection.cut());
+        going.len()
     }
 
     /// Cuts those connections of the guests' lane whose peers have no business there any more.

@@ -47,7 +47,7 @@ impl Edge {
         request.extensions_mut().insert(Arc::clone(&connection));
         let (head, body) = request.into_parts();
         let is_head = head.method == Method::HEAD;
-        let (host, response) = match gate::check(&head, connection.peer(), &self.access.names) {
+        let (host, response) = match gate::check(&head, connection.peer(), &self.access.names()) {
             Ok(host) => (
                 host,
                 self.route(&connection, Request::from_parts(head, Body::new(body)))

@@ -68,7 +68,7 @@ fn note_connected(access: &Access) {
 
 /// How long ago a device that is connected may have been seen: well short of where it would end.
 fn unnoted(access: &Access) -> Duration {
-    access.config.idle_expiry / 4
+    access.devices().idle() / 4
 }
 
 /// Each ends at once, whatever the disk does about those before it.

@@ -81,6 +81,7 @@ pub mod metrics;
 pub mod peer;
 pub mod random;
 mod refusals;
+pub mod reload;
 mod revocation;
 pub mod router;
 pub mod routes;
@@ -104,6 +105,7 @@ pub use peer::{
     EveryoneOutside, LocalAnswer, LocalOrigin, LocalPeer, LocalProcess, NoTailnet, Peer, RemotePeer, WhoIs,
     WhoIsAnswer,
 };
+pub use reload::{DoorChange, HeldDoors};
 pub use router::{App, On, Permitted, RouteInfo, Routes};
 pub use routes::routes;
 pub use server::{Crashed, Server};

@@ -3,7 +3,16 @@
 mod tls;
 mod unix;
 
-use std::{future::Future, io, pin::pin, sync::Arc};
+use std::{
+    future::Future,
+    io,
+    net::SocketAddr,
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use hyper::{
     Request,
@@ -51,10 +60,17 @@ impl Listener {
         }
     }
 
-    /// Accepts until the soft stop. It never waits on a connection it accepted.
-    pub(crate) async fn run(self, edge: Arc<Edge>, stop: Stop) {
-        let generation = edge.access.next_generation();
-        let mut accepting = pin!(self.accept(generation, &edge));
+    /// Where a remote one is bound.
+    pub(crate) fn address(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Unix(_) => None,
+            Self::Tls { listener, .. } => listener.local_addr().ok(),
+        }
+    }
+
+    /// Accepts until the soft stop, each into the generation that is current then. It never waits on a connection it accepted.
+    pub(crate) async fn run(self, edge: Arc<Edge>, generation: Arc<AtomicU64>, stop: Stop) {
+        let mut accepting = pin!(self.accept(&generation, &edge));
         tokio::select! {
             biased;
             () = stop.requested(Shutdown::Soft) => (),
@@ -62,7 +78,7 @@ impl Listener {
         }
     }
 
-    async fn accept(&self, generation: Generation, edge: &Arc<Edge>) {
+    async fn accept(&self, generation: &AtomicU64, edge: &Arc<Edge>) {
         let mut said = None;
         loop {
             let begun = match self {
@@ -70,10 +86,10 @@ impl Listener {
                     .accept()
                     .await
                     .map(|(socket, _)| unix::begin(socket, edge)),
-                Self::Tls { listener, config } => listener
-                    .accept()
-                    .await
-                    .map(|(socket, _)| tls::begin(socket, config, generation, edge)),
+                Self::Tls { listener, config } => listener.accept().await.map(|(socket, _)| {
+                    let generation = Generation(generation.load(Ordering::Acquire));
+                    tls::begin(socket, config, generation, edge)
+                }),
             };
             match begun {
                 Ok(Ok(())) => (),

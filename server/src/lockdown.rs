@@ -15,7 +15,7 @@ use std::{
 
 use certs::files::{self, FileError};
 use futures_util::future::BoxFuture;
-use pairing::{GuestRecord, Principal, Standing};
+use pairing::{Generation, GuestRecord, Principal, Standing};
 use tokio::{
     net::TcpListener,
     sync::{mpsc, oneshot},
@@ -32,6 +32,7 @@ use crate::{
     error::Failure,
     listen::Listener,
     peer::Peer,
+    reload::DoorChange,
     revocation::{Revoker, cut_after_answer, until_quiet},
     shutdown::{Shutdown, Stop},
 };
@@ -122,6 +123,8 @@ pub(crate) enum Order {
     Close(oneshot::Sender<()>),
     /// Accept on these.
     Open(Vec<Listener>),
+    /// Change some of them, and say which generations have ended by that.
+    Change(DoorChange, oneshot::Sender<Vec<Generation>>),
 }
 
 /// Where the lock-down stands.
@@ -196,6 +199,16 @@ impl Lockdown {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take()
+    }
+
+    /// Waits for the turn to change the remote ways in.
+    pub(crate) async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.turn.lock().await
+    }
+
+    /// Orders something of who serves; where nobody does, it is dropped.
+    pub(crate) fn order(&self, order: Order) {
+        self.orders.send(order).ok();
     }
 
     /// Closes the remote listeners; returns when they are closed.
@@ -408,7 +421,7 @@ async fn open_all(access: &Access, row: AuditRow) -> Result<protocol::access::Lo
     lockdown.lifted();
     let count = listeners.len() as u64;
     // Where nobody serves any more they close by themselves.
-    lockdown.orders.send(Order::Open(listeners)).ok();
+    lockdown.order(Order::Open(listeners));
     tracing::info!(listeners = count, "the lock-down is lifted");
     Ok(protocol::access::LockdownLifted { listeners: count })
 }

@@ -1,6 +1,8 @@
 //! The server: listeners in, connections served, and an end within a bound.
 
-use std::sync::Arc;
+mod remote;
+
+use std::sync::{Arc, atomic::AtomicU64};
 
 use axum::{
     Router,
@@ -8,9 +10,10 @@ use axum::{
     response::{IntoResponse, Response},
     routing::any,
 };
-use tokio::{sync::mpsc::UnboundedReceiver, task::JoinSet, time::timeout};
+use tokio::{task::JoinSet, time::timeout};
 use tower::ServiceExt;
 
+use self::remote::Remote;
 use crate::{
     access::Access,
     audit::upkeep,
@@ -19,7 +22,7 @@ use crate::{
     expiry,
     limits::{AFTER_CUT, BODY},
     listen::Listener,
-    lockdown::{self, Order},
+    lockdown,
     router::Routes,
     routes,
     shutdown::{Shutdown, Stop},
@@ -82,7 +85,8 @@ impl Server {
             remote.clear();
         }
         for listener in local {
-            loops.spawn(listener.run(Arc::clone(&edge), stop.clone()));
+            let generation = Arc::new(AtomicU64::new(edge.access.next_generation().0));
+            loops.spawn(listener.run(Arc::clone(&edge), generation, stop.clone()));
         }
         let mut remote = Remote::open(remote, &edge, &stop);
         let result = tokio::select! {
@@ -91,8 +95,7 @@ impl Server {
             Some(_) = loops.join_next() => Err(Crashed),
             () = remote.run() => Err(Crashed),
         };
-        // Whoever still orders something is told that nobody serves any more.
-        remote.orders = None;
+        remote.hear_no_more();
         connections.drain();
         unstored::finish(&edge.access).await;
         upkeep::finish(&edge.access).await;
@@ -101,7 +104,7 @@ impl Server {
             () = stop.requested(Shutdown::Hard) => (),
             _ = timeout(drain, connections.until_empty()) => (),
         }
-        remote.accepting.shutdown().await;
+        remote.close_all().await;
         loops.shutdown().await;
         connections.cut_all();
         // What is cut has no say in how long it takes; this only lets its tasks notice.
@@ -119,59 +122,6 @@ impl Server {
             access: self.access,
             router,
         }
-    }
-}
-
-/// The remote listeners, which a lock-down closes and its end opens.
-struct Remote<'a> {
-    accepting: JoinSet<()>,
-    orders: Option<UnboundedReceiver<Order>>,
-    edge: &'a Arc<Edge>,
-    stop: &'a Stop,
-}
-
-impl<'a> Remote<'a> {
-    fn open(listeners: Vec<Listener>, edge: &'a Arc<Edge>, stop: &'a Stop) -> Self {
-        let mut remote = Self {
-            accepting: JoinSet::new(),
-            orders: edge.access.lockdown.orders(),
-            edge,
-            stop,
-        };
-        remote.accept(listeners);
-        remote
-    }
-
-    fn accept(&mut self, listeners: Vec<Listener>) {
-        for listener in listeners {
-            self.accepting
-                .spawn(listener.run(Arc::clone(self.edge), self.stop.clone()));
-        }
-    }
-
-    /// Does what is ordered; returns where a listener's task ended on its own.
-    async fn run(&mut self) {
-        loop {
-            tokio::select! {
-                biased;
-                Some(_) = self.accepting.join_next() => return,
-                Some(order) = next(&mut self.orders) => match order {
-                    Order::Close(done) => {
-                        self.accepting.shutdown().await;
-                        done.send(()).ok();
-                    }
-                    Order::Open(listeners) => self.accept(listeners),
-                },
-                else => std::future::pending().await,
-            }
-        }
-    }
-}
-
-async fn next(orders: &mut Option<UnboundedReceiver<Order>>) -> Option<Order> {
-    match orders {
-        Some(orders) => orders.recv().await,
-        None => None,
     }
 }
 

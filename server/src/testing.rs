@@ -52,6 +52,7 @@ pub(crate) struct TestServer {
     pub(crate) stop: Stop,
     pub(crate) task: Option<JoinHandle<Result<(), Crashed>>>,
     pub(crate) pin: SpkiPin,
+    pub(crate) config: Arc<rustls::ServerConfig>,
     pub(crate) directory: TempDir,
 }
 
@@ -137,7 +138,10 @@ impl TestServer {
         let socket = directory.path().join("transom.sock");
         let listeners = vec![
             Listener::Unix(UnixListener::bind(&socket).unwrap()),
-            Listener::Tls { listener, config },
+            Listener::Tls {
+                listener,
+                config: Arc::clone(&config),
+            },
         ];
         let stop = Stop::new();
         let server = Server::new(Arc::clone(&access)).routes(routes, &access);
@@ -149,6 +153,7 @@ impl TestServer {
             stop,
             task,
             pin: identity.pin(),
+            config,
             directory,
         }
     }
@@ -252,7 +257,7 @@ impl Drop for TestServer {
 
 /// An HTTP client on one connection.
 pub(crate) struct Client {
-    authority: String,
+    pub(crate) authority: String,
     sender: Sender,
 }
 

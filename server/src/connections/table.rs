@@ -13,6 +13,7 @@ use crate::{limits::Limits, peer::Peer};
 
 #[derive(Default)]
 pub(super) struct Table {
+    limits: Limits,
     last: u64,
     /// Every remote way in is closed: what comes all the same is cut.
     is_locked_down: bool,
@@ -48,6 +49,10 @@ impl Owner {
 }
 
 impl Table {
+    pub(super) fn set_limits(&mut self, limits: Limits) {
+        self.limits = limits;
+    }
+
     pub(super) fn next_id(&mut self) -> ConnectionId {
         self.last += 1;
         ConnectionId(self.last)
@@ -81,7 +86,8 @@ impl Table {
             .collect()
     }
 
-    pub(super) fn accept(&mut self, connection: Arc<Connection>, limits: &Limits) -> Option<Arc<Connection>> {
+    pub(super) fn accept(&mut self, connection: Arc<Connection>) -> Option<Arc<Connection>> {
+        let limits = &self.limits;
         let is_shut_out = self.is_locked_down && !connection.peer().is_local();
         let is_full = self.unowned.len() >= limits.unauthenticated || self.rows.len() >= limits.connections;
         let is_pooled = !connection.peer().is_own();
@@ -128,7 +134,7 @@ impl Table {
             .collect()
     }
 
-    pub(super) fn bind(&mut self, id: ConnectionId, owner: Owner, limit: usize) -> Result<(), Refused> {
+    pub(super) fn bind(&mut self, id: ConnectionId, owner: Owner) -> Result<(), Refused> {
         // Its stream may have been dropped meanwhile; then nothing can be sent on it, and nothing may be entered.
         let row = self.rows.get_mut(&id).ok_or(Refused::Ended)?;
         match &row.owner {
@@ -137,7 +143,7 @@ impl Table {
             None => (),
         }
         let owned = self.owned.entry(owner.clone()).or_default();
-        if owned.len() >= limit {
+        if owned.len() >= self.limits.per_principal {
             return Err(Refused::TooMany);
         }
         owned.insert(id);

@@ -36,7 +36,7 @@ pub(crate) async fn add(
         expires_in: lifetime(body.expires_in)?,
     };
     let (device, token) = wish.make(&access.token_key, clock::latest(), &mut random::rng())?;
-    let expires_at = shown(device.ends_at(access.config.idle_expiry));
+    let expires_at = shown(device.ends_at(access.devices().idle()));
     let row = AuditRow::new(
         clock::now(),
         name_of(permit.principal()),

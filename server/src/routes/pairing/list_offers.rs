@@ -32,8 +32,10 @@ pub(in crate::routes) async fn list(
 }
 
 pub(super) fn listed(access: &Access) -> Listed<OfferView> {
-    let default_role = access.config.pairing.default_role;
-    let offers = access.authority().offers(clock::latest());
+    let (default_role, offers) = {
+        let authority = access.authority();
+        (authority.limits().default_role, authority.offers(clock::latest()))
+    };
     Listed {
         ends: offers.iter().map(|offer| offer.expires_at).collect(),
         entries: offers

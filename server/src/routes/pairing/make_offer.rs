@@ -71,7 +71,10 @@ fn terms(body: &NewOffer) -> Result<OfferTerms, Failure> {
 }
 
 fn detail(access: &Access, offer: &OfferView) -> String {
-    let role = offer.terms.role.unwrap_or(access.config.pairing.default_role);
+    let role = offer
+        .terms
+        .role
+        .unwrap_or_else(|| access.authority().limits().default_role);
     format!(
         "role {role}, can_revoke {}, any_path {}",
         offer.terms.can_revoke, offer.terms.any_path
