@@ -96,6 +96,7 @@ impl Failure {
         let exit = match problem.status {
             401 | 403 => exit::NOT_PERMITTED,
             408 | 504 => exit::TIMED_OUT,
+            _ if problem.code == "bad_configuration" => exit::BAD_CONFIGURATION,
             _ => exit::FAILED,
         };
         Self::with(exit, problem)

@@ -21,6 +21,7 @@ mod offline;
 mod pair;
 mod record;
 mod reject;
+mod reload;
 mod remote;
 mod rename;
 mod restart;
@@ -109,6 +110,8 @@ pub(crate) enum Verb {
     Status(status::Args),
     /// Show the certificates by which the daemon is known
     Certs(certs::Args),
+    /// Take up a changed configuration or certificate; connections stay
+    Reload(reload::Args),
     /// Start the daemon again; sessions go on
     Restart(restart::Args),
     /// End the daemon
@@ -152,6 +155,7 @@ impl Verb {
             Self::Audit(args) => args.json,
             Self::Status(args) => args.json,
             Self::Certs(args) => args.json,
+            Self::Reload(args) => args.json,
             Self::Restart(args) => args.json,
             Self::Shutdown(args) => args.json,
             Self::Config(args) => args.is_json(),
@@ -203,6 +207,7 @@ impl Verb {
             Self::Guests(_) => target.refuse_but_for_owner("guests"),
             Self::Status(_) => target.refuse_but_for_owner("status"),
             Self::Certs(_) => target.refuse_but_for_owner("certs"),
+            Self::Reload(_) => target.refuse_but_for_owner("reload"),
             Self::Restart(_) => target.refuse_but_for_owner("restart"),
             Self::Shutdown(_) => target.refuse_but_for_owner("shutdown"),
             Self::Remote(_) => target.refuse_flag("remote"),
@@ -247,6 +252,7 @@ impl Verb {
             Self::Guests(args) => guests::run(&args).await,
             Self::Status(args) => status::run(&args).await,
             Self::Certs(args) => certs::run(&args).await,
+            Self::Reload(args) => reload::run(&args).await,
             Self::Restart(args) => restart::run(&args).await,
             Self::Shutdown(args) => shutdown::run(&args).await,
         }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use protocol::{Timestamp, access::TlsEndpoint};
 use server::{Access, Stop};
 
-use crate::{doors::RemoteDoors, events::Events, paths::Paths, restart::Restart, sessions::Sessions};
+use crate::{
+    doors::RemoteDoors, events::Events, paths::Paths, reload::Reloads, restart::Restart, sessions::Sessions,
+};
 
 /// Clones are the same application.
 #[derive(Clone)]
@@ -33,4 +35,5 @@ pub(crate) struct Run {
     pub(crate) doors: Arc<RemoteDoors>,
     pub(crate) started_at: Timestamp,
     pub(crate) restart: Restart,
+    pub(crate) reloads: Reloads,
 }

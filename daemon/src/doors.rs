@@ -1,4 +1,6 @@
-//! The remote ways in: the TLS listeners, opened at the start and whenever a lock-down is lifted.
+//! The remote ways in: the TLS listeners, opened at the start and whenever a lock-down is lifted, and changed by a reload.
+
+mod change;
 
 use std::{
     io,
@@ -22,10 +24,18 @@ pub(crate) struct RemoteDoors {
 struct Bound {
     /// Further host names that a browser may use.
     names: Vec<String>,
-    /// What to bind: as configured at first, then where it was bound before, so that devices find it.
-    addresses: Vec<SocketAddr>,
-    /// Where listeners are.
-    open: Vec<SocketAddr>,
+    doors: Vec<Door>,
+}
+
+/// One address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Door {
+    configured: SocketAddr,
+    /// Where it was bound, so that devices find it again.
+    at: Option<SocketAddr>,
+    is_open: bool,
+    /// It is not configured any more, and stays because what shall be in its place could not be bound.
+    is_stale: bool,
 }
 
 impl RemoteDoors {
@@ -35,8 +45,7 @@ impl RemoteDoors {
             certificates,
             bound: Mutex::new(Bound {
                 names: config.names.clone(),
-                addresses: config.tls.clone(),
-                open: Vec::new(),
+                doors: config.tls.iter().copied().map(Door::new).collect(),
             }),
         }
     }
@@ -51,20 +60,20 @@ impl RemoteDoors {
     /// # Errors
     /// Where one cannot be bound: then none is.
     pub(crate) async fn bind(&self) -> Result<OpenDoors, UpError> {
-        let addresses = self.bound().addresses.clone();
+        let mut doors = self.bound().doors.clone();
+        doors.retain(|door| !door.is_stale);
         let mut listeners = Vec::new();
-        let mut open = Vec::new();
-        for address in addresses {
-            let failed = |source| UpError::Bind { address, source };
-            let listener = TcpListener::bind(address).await.map_err(failed)?;
-            let at = listener.local_addr().map_err(failed)?;
-            let config = self.certificates.tls(at);
-            listeners.push(Listener::Tls { listener, config });
-            open.push(at);
+        for door in &mut doors {
+            let address = door.at.unwrap_or(door.configured);
+            let (listener, at) = self
+                .bind_one(address)
+                .await
+                .map_err(|source| UpError::Bind { address, source })?;
+            door.opened(at);
+            listeners.push(listener);
         }
         let mut bound = self.bound();
-        bound.addresses.clone_from(&open);
-        bound.open = open;
+        bound.doors = doors;
         Ok(OpenDoors {
             listeners,
             link_authority: bound.link_authority(),
@@ -77,7 +86,7 @@ impl RemoteDoors {
             self.certificates.pin().to_string(),
             self.certificates.reached_by(),
         );
-        let open = self.bound().open.clone();
+        let open: Vec<SocketAddr> = self.bound().open().collect();
         let endpoint = |at: SocketAddr| TlsEndpoint {
             address: at.to_string(),
             pin: pin.clone(),
@@ -86,21 +95,49 @@ impl RemoteDoors {
         open.into_iter().map(endpoint).collect()
     }
 
+    async fn bind_one(&self, address: SocketAddr) -> io::Result<(Listener, SocketAddr)> {
+        let listener = TcpListener::bind(address).await?;
+        let at = listener.local_addr()?;
+        let config = self.certificates.tls(at);
+        Ok((Listener::Tls { listener, config }, at))
+    }
+
     fn bound(&self) -> MutexGuard<'_, Bound> {
         self.bound.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
+impl Door {
+    fn new(configured: SocketAddr) -> Self {
+        Self {
+            configured,
+            at: None,
+            is_open: false,
+            is_stale: false,
+        }
+    }
+
+    fn opened(&mut self, at: SocketAddr) {
+        self.at = Some(at);
+        self.is_open = true;
+    }
+}
+
 impl Bound {
+    fn open(&self) -> impl Iterator<Item = SocketAddr> {
+        let open = self.doors.iter().filter(|door| door.is_open);
+        open.filter_map(|door| door.at)
+    }
+
     /// What a device reaches best: a name of the user's own, else an address of the network, else the near end of a tunnel.
     fn link_authority(&self) -> Option<String> {
-        let port = self.open.first()?.port();
+        let port = self.open().next()?.port();
         if let Some(name) = self.names.first() {
             return Some(format!("{name}:{port}"));
         }
-        let is_reachable = |at: &&SocketAddr| !at.ip().is_loopback() && !at.ip().is_unspecified();
-        let reachable = self.open.iter().find(is_reachable);
-        Some(reachable.map_or_else(|| format!("localhost:{port}"), ToString::to_string))
+        let is_reachable = |at: &SocketAddr| !at.ip().is_loopback() && !at.ip().is_unspecified();
+        let reachable = self.open().find(is_reachable);
+        Some(reachable.map_or_else(|| format!("localhost:{port}"), |at| at.to_string()))
     }
 }
 

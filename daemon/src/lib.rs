@@ -16,6 +16,7 @@ mod metrics;
 pub mod offline;
 mod origin;
 pub mod paths;
+mod reload;
 mod restart;
 mod routes;
 mod sessions;

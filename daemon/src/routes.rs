@@ -2,6 +2,7 @@
 
 mod certificates;
 mod events;
+mod reload;
 mod restart;
 mod sessions;
 mod shutdown;
@@ -24,6 +25,7 @@ pub fn routes() -> Routes<App> {
     Routes::new()
         .route::<DaemonManage, _, _>(Method::GET, "/v1/status", None, status::status)
         .route::<DaemonManage, _, _>(Method::POST, "/v1/shutdown", None, shutdown::shutdown)
+        .route::<DaemonManage, _, _>(Method::POST, "/v1/reload", None, reload::reload)
         .route::<DaemonManage, _, _>(Method::POST, "/v1/restart", None, restart::restart)
         .route::<DaemonManage, _, _>(Method::GET, "/v1/certificates", None, certificates::show)
         .route::<View, _, _>(Method::GET, "/v1/sessions", None, sessions::list)

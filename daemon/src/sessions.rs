@@ -97,7 +97,7 @@ pub(crate) struct Sessions {
 }
 
 struct Shared {
-    settings: Settings,
+    settings: Mutex<Arc<Settings>>,
     events: Events,
     store: Store,
     keeper: KeeperLink,
@@ -129,12 +129,18 @@ impl Table {
     }
 }
 
+impl Shared {
+    fn settings(&self) -> Arc<Settings> {
+        Arc::clone(&self.settings.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
 impl Sessions {
     /// An empty registry.
     pub(crate) fn new(settings: Settings, events: Events, store: Store, keeper: KeeperLink) -> Self {
         Self {
             shared: Arc::new(Shared {
-                settings,
+                settings: Mutex::new(Arc::new(settings)),
                 events,
                 store,
                 keeper,
@@ -145,6 +151,16 @@ impl Sessions {
                 tidying: Arc::default(),
             }),
         }
+    }
+
+    /// Makes what comes next by other settings.
+    pub(crate) fn configure(&self, change: impl FnOnce(Settings) -> Settings) {
+        let mut settings = self
+            .shared
+            .settings
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *settings = Arc::new(change(Settings::clone(&settings)));
     }
 
     /// The sessions that the permit covers, in the order in which they were created; those that were deleted only where they

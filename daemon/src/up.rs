@@ -15,6 +15,7 @@ use server::{
     store::{OlderStore, Store},
 };
 use terminal::{DescriptorLimit, Size};
+use tokio::task::JoinSet;
 
 pub use self::error::UpError;
 use crate::{
@@ -28,6 +29,7 @@ use crate::{
     log, metrics,
     origin::Origins,
     paths::Paths,
+    reload::{self, Reloads},
     restart::Restart,
     routes::routes,
     sessions::{Sessions, Settings},
@@ -70,7 +72,8 @@ pub fn up(options: &UpOptions, on_ready: impl FnOnce(&Ready)) -> Result<(), UpEr
         .map_err(UpError::system("hide its memory"))?;
     let paths = Paths::find(options.dir.as_deref())?;
     let flags = Vec::from_iter((!options.tls.is_empty()).then(|| ("listen.tls", options.tls.join(","))));
-    let (config, _) = Config::load(&paths.config, &flags)?;
+    let (config, layers) = Config::load(&paths.config, &flags)?;
+    let reloads = Reloads::new(flags, layers, reload::files(paths.config.clone(), &config));
     make_directories(&paths)?;
     let lock = Lock::take_to_serve(&paths.lock(), &paths.socket())?;
     log::start(&paths.logs()).map_err(UpError::io("write its log"))?;
@@ -87,7 +90,7 @@ pub fn up(options: &UpOptions, on_ready: impl FnOnce(&Ready)) -> Result<(), UpEr
         .build();
     let runtime = runtime.map_err(UpError::io("start its threads"))?;
     let restart = Restart::of_this_process(descriptors);
-    let served = runtime.block_on(run(paths, &config, (restart, options), on_ready));
+    let served = runtime.block_on(run(paths, &config, (restart, reloads, options), on_ready));
     // Tasks of programs that do not end have no say in when the daemon does.
     runtime.shutdown_timeout(Duration::from_millis(100));
     let ended = served?;
@@ -103,7 +106,7 @@ pub fn up(options: &UpOptions, on_ready: impl FnOnce(&Ready)) -> Result<(), UpEr
 async fn run(
     paths: Paths,
     config: &Config,
-    (restart, options): (Restart, &UpOptions),
+    (restart, reloads, options): (Restart, Reloads, &UpOptions),
     on_ready: impl FnOnce(&Ready),
 ) -> Result<Arc<Run>, UpError> {
     let signals = Signals::catch().map_err(UpError::io("catch signals"))?;
@@ -133,7 +136,9 @@ async fn run(
         keeper.clone(),
     );
     sessions.take_over(held).await;
-    let mourning = tokio::spawn(mourn(keeper.clone(), sessions.clone()));
+    // They end with this.
+    let mut tasks = JoinSet::new();
+    tasks.spawn(mourn(keeper.clone(), sessions.clone()));
     let (touched, standing, counted) = (sessions.clone(), sessions.clone(), sessions.clone());
     let deps = Deps {
         local_origin: Arc::new(Origins::new(keeper, sessions.clone())),
@@ -144,13 +149,14 @@ async fn run(
     };
     let access = Access::new(server_config(config, open.link_authority), deps);
     sessions.serve(&access);
-    let telling = tokio::spawn(tell_of_newcomers(access.newcomers(), events.clone()));
+    tasks.spawn(tell_of_newcomers(access.newcomers(), events.clone()));
     let stop = Stop::new();
     let run = Arc::new(Run {
         paths,
         doors,
         started_at: clock::timestamp(clock::now()),
         restart,
+        reloads,
     });
     let app = App {
         access: access.clone(),
@@ -166,19 +172,14 @@ async fn run(
     let listeners = std::iter::once(Listener::Unix(unix))
         .chain(open.listeners)
         .collect();
-    let ending = tokio::spawn({
-        let run = app.run.clone();
-        signals.forward(stop.clone(), move || run.restart.forgo())
-    });
+    tasks.spawn(signals.forward(stop.clone(), Arc::clone(&app.run)));
     tracing::info!(instance = ready.instance, version = ready.version, "ready");
     on_ready(&ready);
-    let fresh = tokio::spawn(keep_fresh(certificates, stop.clone()));
+    tasks.spawn(keep_fresh(certificates, stop.clone()));
+    tasks.spawn(reload::follow(app.clone(), stop.clone()));
     let served = server.serve(listeners, stop.clone()).await;
     stop.request(Shutdown::Soft);
-    fresh.abort();
-    ending.abort();
-    telling.abort();
-    mourning.abort();
+    tasks.abort_all();
     app.sessions.flush_typed().await;
     std::fs::remove_file(app.run.paths.socket()).ok();
     tracing::info!("ended");
@@ -230,7 +231,7 @@ fn ready(app: &App) -> Ready {
     }
 }
 
-fn server_config(config: &Config, link_authority: Option<String>) -> ServerConfig {
+pub(crate) fn server_config(config: &Config, link_authority: Option<String>) -> ServerConfig {
     ServerConfig {
         life: format!("{:016x}", u64::from_be_bytes(random::bytes())),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -275,20 +276,33 @@ fn limits(config: &Config) -> Limits {
     limits
 }
 
-fn settings(config: &Config, paths: &Paths, descriptors: DescriptorLimit) -> Settings {
+/// The settings with what is configured of them.
+pub(crate) fn configured(settings: Settings, config: &Config) -> Settings {
     let (columns, rows) = config.default_size;
     Settings {
         max: config.max_sessions,
         scrollback_memory: config.scrollback_memory,
         scrollback_disk: config.scrollback_disk,
         disk: config.disk,
-        folder: paths.state.join("sessions"),
         default_size: Size::new(columns, rows),
+        ..settings
+    }
+}
+
+fn settings(config: &Config, paths: &Paths, descriptors: DescriptorLimit) -> Settings {
+    let unconfigured = Settings {
+        max: 0,
+        scrollback_memory: 0,
+        scrollback_disk: 0,
+        disk: 0,
+        folder: paths.state.join("sessions"),
+        default_size: Size::default(),
         environment: env::vars_os().collect(),
         home: env::home_dir().unwrap_or_else(|| PathBuf::from("/")),
         socket: paths.socket(),
         descriptors,
-    }
+    };
+    configured(unconfigured, config)
 }
 
 fn make_directories(paths: &Paths) -> Result<(), UpError> {

@@ -176,6 +176,9 @@ pub struct Status {
     /// Whether every remote way in is closed, so that there are no TLS listeners.
     #[serde(default)]
     pub locked_down: bool,
+    /// Why the daemon is not as it is configured, in sentences; nothing where it is.
+    #[serde(default)]
+    pub degraded: Vec<String>,
     /// The state directory.
     pub directory: String,
     /// Whether the binary carries the web app.
@@ -338,6 +341,20 @@ pub struct LockdownLifted {
 pub struct Shutdown {
     /// Stop the running sessions too; without it, they go on, and the next daemon takes them over.
     pub sessions: bool,
+}
+
+/// `POST /v1/reload`: there is nothing to choose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Reload {}
+
+/// The answer to a reload.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reloaded {
+    /// The keys whose values are others now, in order.
+    pub changed: Vec<String>,
+    /// Why the daemon is not as it is configured all the same, in sentences.
+    pub degraded: Vec<String>,
 }
 
 /// `POST /v1/restart`: there is nothing to choose.

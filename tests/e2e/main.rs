@@ -17,6 +17,7 @@ mod limits;
 mod lockdown;
 mod metrics;
 mod pairing_lane;
+mod reload;
 mod restart;
 mod secrets;
 mod sessions;

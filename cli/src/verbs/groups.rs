@@ -58,11 +58,11 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ("Daemons elsewhere", &["remote", "whoami"]),
     (
         "The daemon",
-        &["up", "status", "certs", "restart", "shutdown", "config"],
+        &["up", "status", "certs", "reload", "restart", "shutdown", "config"],
     ),
 ];
 /// Verbs about this machine alone.
-const LOCAL: [&str; 15] = [
+const LOCAL: [&str; 16] = [
     "up",
     "pair",
     "approve",
@@ -73,6 +73,7 @@ const LOCAL: [&str; 15] = [
     "guests",
     "status",
     "certs",
+    "reload",
     "restart",
     "shutdown",
     "remote",

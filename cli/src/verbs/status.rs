@@ -60,6 +60,9 @@ fn described(status: &Status, now: Timestamp, width: Option<usize>) -> String {
     } else if status.tls.is_empty() {
         lines.push(("listener", "none: no device can reach this daemon".to_owned()));
     }
+    for fault in &status.degraded {
+        lines.push(("degraded", fault.clone()));
+    }
     let app = if status.web_app {
         "in this binary"
     } else {

@@ -82,6 +82,15 @@ impl Layers {
             .map(|(key, (value, source))| (*key, value.to_string(), source))
     }
 
+    /// The keys whose values are others than those.
+    pub(crate) fn differences<'a>(&'a self, others: &'a Self) -> impl Iterator<Item = &'static str> + 'a {
+        let is_other = |(key, (value, _)): (&&'static str, &(Value, Source))| {
+            let other = others.0.get(*key).map(|(value, _)| value);
+            (other != Some(value)).then_some(*key)
+        };
+        self.0.iter().filter_map(is_other)
+    }
+
     /// Each value as JSON, for scripts.
     pub fn json(&self, key: &str) -> serde_json::Value {
         self.0

@@ -22,6 +22,7 @@ pub(crate) async fn status(
         socket: app.run.paths.socket().display().to_string(),
         tls: app.tls(),
         locked_down,
+        degraded: app.run.reloads.degraded(),
         directory: app.run.paths.state.display().to_string(),
         web_app: web::is_present(),
         devices: app.access.device_count() as u64,

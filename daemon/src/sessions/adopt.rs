@@ -120,7 +120,7 @@ impl Sessions {
         let size = record
             .made
             .size
-            .map_or(self.shared.settings.default_size, |size| {
+            .map_or(self.shared.settings().default_size, |size| {
                 terminal::Size::new(size.columns, size.rows)
             });
         let folder = record.folder().to_owned();

@@ -116,7 +116,7 @@ impl Sessions {
     }
 
     fn command(&self, id: SessionId, new: &NewSession) -> Command {
-        let settings = &self.shared.settings;
+        let settings = self.shared.settings();
         let base = match &new.env {
             Some(env) => owned(env),
             None => settings.environment.clone(),
@@ -141,10 +141,10 @@ impl Sessions {
         let mut table = self.table();
         let running = table.records.iter().filter(|record| record.is_running());
         let live = running.count() + table.reserved.len();
-        if live >= self.shared.settings.max {
+        if live >= self.shared.settings().max {
             return Err(SessionError::TooMany(live));
         }
-        let settings = &self.shared.settings;
+        let settings = self.shared.settings();
         if (live as u64 + 1) * settings.scrollback_disk > settings.disk {
             return Err(SessionError::NoRoom(live));
         }

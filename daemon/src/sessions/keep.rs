@@ -24,7 +24,7 @@ impl Sessions {
     /// Takes in what earlier daemons left: the records on disk. What ran and is not `held`, by its id, is lost. Blocks; called
     /// once, at the start.
     pub(super) fn load(&self, held: &HashSet<String>) {
-        let (saved, unreadable) = saved::read_all(&self.shared.settings.folder);
+        let (saved, unreadable) = saved::read_all(&self.shared.settings().folder);
         for (folder, error) in unreadable {
             if self.is_orphan(&folder, &error, held) {
                 tracing::warn!(folder = %folder.display(), "removes what a session left that has no record");
@@ -78,7 +78,7 @@ impl Sessions {
 
     /// What a session's engine is made with.
     pub(crate) fn options(&self, id: &str) -> Options {
-        let settings = &self.shared.settings;
+        let settings = self.shared.settings();
         Options {
             scrollback_memory: settings.scrollback_memory,
             directory: Some(self.folder_of(id)),
@@ -87,7 +87,7 @@ impl Sessions {
     }
 
     pub(super) fn folder_of(&self, id: &str) -> PathBuf {
-        self.shared.settings.folder.join(id)
+        self.shared.settings().folder.join(id)
     }
 
     /// Writes a session's record.
@@ -208,7 +208,7 @@ impl Sessions {
                 bytes,
             })
             .collect();
-        let settings = &self.shared.settings;
+        let settings = self.shared.settings();
         let used = running * settings.scrollback_disk + strange;
         let room = settings.disk.saturating_sub(used);
         let now = server::clock::timestamp(server::clock::now());
@@ -246,7 +246,7 @@ impl Sessions {
     fn record_of(&self, saved: Saved, is_lost: bool) -> Option<Record> {
         let resource: ResourceId = saved.id.parse().ok()?;
         let folder = self.folder_of(&saved.id);
-        let size = saved.size.map_or(self.shared.settings.default_size, |size| {
+        let size = saved.size.map_or(self.shared.settings().default_size, |size| {
             terminal::Size::new(size.columns, size.rows)
         });
         let ended = saved.end.or_else(|| is_lost.then(|| lost(&folder, size)));

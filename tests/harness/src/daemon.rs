@@ -36,6 +36,8 @@ pub struct DaemonOptions {
     pub config: String,
     /// Variables of its environment.
     pub environment: Vec<(String, String)>,
+    /// It listens where the configuration says, not at a port that is free.
+    pub listens_as_configured: bool,
     /// More arguments of `up`.
     pub arguments: Vec<String>,
     /// Another executable than the binary under test.
@@ -246,7 +248,12 @@ fn begin(folder: &Path, options: &DaemonOptions) -> Child {
     if let Some(user) = options.user {
         up.uid(user).gid(user);
     }
-    up.args(["up", "--json", "--tls", "127.0.0.1:0"])
+    let listens: &[&str] = match options.listens_as_configured {
+        true => &[],
+        false => &["--tls", "127.0.0.1:0"],
+    };
+    up.args(["up", "--json"])
+        .args(listens)
         .args(&options.arguments)
         .envs(options.environment.iter().cloned())
         .stdout(Stdio::piped())

@@ -1,0 +1,245 @@
+//! Other addresses while the daemon serves (access.md 10): what is new is bound before what is old is closed.
+
+use std::net::{IpAddr, SocketAddr};
+
+use server::{DoorChange, HeldDoors, Listener};
+
+use super::{Door, RemoteDoors};
+
+impl RemoteDoors {
+    /// Listens at these addresses, and no others, under these names; with `renew`, in a new generation at those where it does
+    /// already. Says in sentences what could not be done: then the former listener stays, unless that one reaches further than
+    /// any that is wanted. While the daemon is locked down nothing is bound until that is lifted.
+    pub(crate) async fn change(
+        &self,
+        held: &HeldDoors<'_>,
+        wanted: &[SocketAddr],
+        names: &[String],
+        renew: bool,
+    ) -> Vec<String> {
+        let mut plan = Plan::new(&self.bound().doors, wanted);
+        names.clone_into(&mut self.bound().names);
+        if !held.are_open() {
+            self.bound().doors = plan.kept.into_iter().chain(plan.new).collect();
+            return Vec::new();
+        }
+        let mut faults = Vec::new();
+        let mut opened = Vec::new();
+        for mut door in std::mem::take(&mut plan.new) {
+            let in_the_way: Vec<Door> = plan
+                .gone
+                .extract_if(.., |gone| gone.is_in_the_way_of(&door))
+                .collect();
+            if !in_the_way.is_empty() {
+                self.make_room(held, &in_the_way).await;
+            }
+            match self.bind_one(door.configured).await {
+                Ok((listener, at)) => {
+                    door.opened(at);
+                    opened.push(listener);
+                }
+                Err(error) => {
+                    faults.push(format!("{} cannot be bound: {error}", door.configured));
+                    opened.extend(self.put_back(in_the_way, wanted, &mut plan.kept).await);
+                }
+            }
+            plan.kept.push(door);
+        }
+        let (stays, goes) = plan
+            .gone
+            .into_iter()
+            .partition(|gone| !faults.is_empty() && !reaches_further(gone.configured, wanted));
+        let stays: Vec<Door> = stays;
+        plan.kept.extend(stays.into_iter().map(|door| Door {
+            is_stale: true,
+            ..door
+        }));
+        self.publish(held, plan.kept, opened, &goes, renew).await;
+        faults
+    }
+
+    /// Closes what has the port that another listener shall have: two cannot.
+    async fn make_room(&self, held: &HeldDoors<'_>, in_the_way: &[Door]) {
+        let close = in_the_way.iter().filter_map(|door| door.at).collect();
+        let change = DoorChange {
+            close,
+            ..DoorChange::default()
+        };
+        let authority = self.bound().link_authority();
+        held.change(change, authority).await;
+    }
+
+    /// Binds again what had to go for something that could not come, where that narrows nothing.
+    async fn put_back(
+        &self,
+        in_the_way: Vec<Door>,
+        wanted: &[SocketAddr],
+        kept: &mut Vec<Door>,
+    ) -> Vec<Listener> {
+        let mut opened = Vec::new();
+        for door in in_the_way
+            .into_iter()
+            .filter(|door| !reaches_further(door.configured, wanted))
+        {
+            let Some(at) = door.at else { continue };
+            match self.bind_one(at).await {
+                Ok((listener, _)) => {
+                    opened.push(listener);
+                    kept.push(Door {
+                        is_stale: true,
+                        ..door
+                    });
+                }
+                Err(error) => tracing::error!(%at, %error, "a listener could not be put back"),
+            }
+        }
+        opened
+    }
+
+    async fn publish(
+        &self,
+        held: &HeldDoors<'_>,
+        doors: Vec<Door>,
+        open: Vec<Listener>,
+        goes: &[Door],
+        renew: bool,
+    ) {
+        let before: Vec<SocketAddr> = self.bound().open().collect();
+        let authority = {
+            let mut bound = self.bound();
+            bound.doors = doors;
+            bound.link_authority()
+        };
+        let change = DoorChange {
+            open,
+            renew: before.into_iter().filter(|_| renew).collect(),
+            close: goes.iter().filter_map(|door| door.at).collect(),
+        };
+        let closed = held.change(change, authority).await;
+        if !goes.is_empty() {
+            tracing::info!(
+                listeners = goes.len(),
+                connections = closed,
+                "closed what is not configured any more"
+            );
+        }
+    }
+}
+
+/// What becomes of each address.
+struct Plan {
+    kept: Vec<Door>,
+    new: Vec<Door>,
+    gone: Vec<Door>,
+}
+
+impl Plan {
+    fn new(present: &[Door], wanted: &[SocketAddr]) -> Self {
+        let mut gone = present.to_vec();
+        let (mut kept, mut new) = (Vec::new(), Vec::new());
+        for configured in wanted {
+            let is_it = |door: &Door| door.configured == *configured;
+            match gone.iter().position(is_it).map(|place| gone.remove(place)) {
+                Some(door) if door.is_open => kept.push(Door {
+                    is_stale: false,
+                    ..door
+                }),
+                // It could not be bound before: now it may.
+                Some(_) | None => new.push(Door::new(*configured)),
+            }
+        }
+        gone.retain(|door| door.is_open);
+        Self { kept, new, gone }
+    }
+}
+
+impl Door {
+    /// Whether the other cannot be bound while this one is.
+    fn is_in_the_way_of(&self, other: &Self) -> bool {
+        let (Some(at), other) = (self.at, other.configured) else {
+            return false;
+        };
+        let is_either_all = at.ip().is_unspecified() || other.ip().is_unspecified();
+        at.port() == other.port() && (is_either_all || at.ip() == other.ip())
+    }
+}
+
+/// Whether more machines reach this address than any of those: to keep it would keep open what shall be closed.
+fn reaches_further(address: SocketAddr, wanted: &[SocketAddr]) -> bool {
+    let furthest = wanted.iter().map(|wanted| reach(wanted.ip())).max();
+    furthest.is_none_or(|furthest| reach(address.ip()) > furthest)
+}
+
+/// How far an address can be reached from: this machine, a tailnet, a network, all of them.
+fn reach(address: IpAddr) -> u8 {
+    match address.to_canonical() {
+        address if address.is_loopback() => 0,
+        address if is_of_a_tailnet(address) => 1,
+        address if !address.is_unspecified() => 2,
+        _ => 3,
+    }
+}
+
+/// Whether it is one that Tailscale gives to nodes: 100.64.0.0/10 and fd7a:115c:a1e0::/48.
+fn is_of_a_tailnet(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => address.octets()[0] == 100 && address.octets()[1] & 0xc0 == 64,
+        IpAddr::V6(address) => address.segments()[..3] == [0xfd7a, 0x115c, 0xa1e0],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use super::{Door, Plan, reaches_further};
+
+    fn at(text: &str) -> SocketAddr {
+        text.parse().unwrap()
+    }
+
+    fn open(configured: &str, bound: &str) -> Door {
+        let mut door = Door::new(at(configured));
+        door.opened(at(bound));
+        door
+    }
+
+    #[test]
+    fn an_address_that_stays_keeps_its_port_and_one_that_failed_is_tried_again() {
+        let present = [
+            open("127.0.0.1:0", "127.0.0.1:4000"),
+            open("127.0.0.1:1", "127.0.0.1:1"),
+            Door::new(at("127.0.0.1:2")),
+        ];
+        let plan = Plan::new(&present, &[at("127.0.0.1:2"), at("127.0.0.1:0"), at("[::1]:3")]);
+        assert_eq!(plan.kept, [open("127.0.0.1:0", "127.0.0.1:4000")]);
+        assert_eq!(plan.new, [Door::new(at("127.0.0.1:2")), Door::new(at("[::1]:3"))]);
+        assert_eq!(plan.gone, [open("127.0.0.1:1", "127.0.0.1:1")]);
+    }
+
+    #[test]
+    fn only_what_has_the_same_port_is_in_the_way() {
+        let all = open("0.0.0.0:7443", "0.0.0.0:7443");
+        assert!(all.is_in_the_way_of(&Door::new(at("127.0.0.1:7443"))));
+        assert!(!all.is_in_the_way_of(&Door::new(at("127.0.0.1:7444"))));
+        let one = open("127.0.0.1:7443", "127.0.0.1:7443");
+        assert!(one.is_in_the_way_of(&Door::new(at("0.0.0.0:7443"))));
+        assert!(!one.is_in_the_way_of(&Door::new(at("127.0.0.2:7443"))));
+    }
+
+    #[test]
+    fn loopback_is_nearer_than_a_tailnet_and_that_nearer_than_a_network() {
+        let by_reach = ["127.0.0.1:1", "100.100.1.2:1", "192.168.1.2:1", "0.0.0.0:1"].map(at);
+        for (place, address) in by_reach.iter().enumerate() {
+            for (other, wanted) in by_reach.iter().enumerate() {
+                assert_eq!(
+                    reaches_further(*address, &[*wanted]),
+                    place > other,
+                    "{address} {wanted}"
+                );
+            }
+        }
+        assert!(reaches_further(at("127.0.0.1:1"), &[]));
+        assert!(!reaches_further(at("100.128.0.1:1"), &[at("192.168.1.2:1")]));
+    }
+}
