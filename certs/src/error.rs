@@ -20,6 +20,12 @@ pub enum CertsError {
         /// The file.
         path: PathBuf,
     },
+    /// The authority's file holds something else than its key, its certificate and its root.
+    #[error("{} does not hold the authority that devices trust; remove it and run `transom certs trust` again", path.display())]
+    Authority {
+        /// The file.
+        path: PathBuf,
+    },
     /// A name cannot stand in a certificate.
     #[error("{0:?} is not a host name that a certificate can carry")]
     Name(String),

@@ -59,6 +59,16 @@ impl Identity {
     pub fn certificate(&self, names: &Names, now: UnixTime) -> Result<Certified, CertsError> {
         let not_before = now.as_secs().saturating_sub(HEAD_START.as_secs());
         let not_after = not_before + LIFE.as_secs();
+        let mut params = Self::leaf_params(names)?;
+        params.not_before = date_time_ymd(1970, 1, 1) + Duration::from_secs(not_before);
+        params.not_after = date_time_ymd(1970, 1, 1) + Duration::from_secs(not_after);
+        let certificate = params.self_signed(&self.key).map_err(making)?;
+        let not_after = UnixTime::since_unix_epoch(Duration::from_secs(not_after));
+        self.with_leaf(certificate.der().clone(), not_after)
+    }
+
+    /// A server's certificate for the names, but for its time.
+    pub(crate) fn leaf_params(names: &Names) -> Result<CertificateParams, CertsError> {
         let mut params = CertificateParams::default();
         params.subject_alt_names = names.subject_alternatives()?;
         params.distinguished_name = distinguished_name();
@@ -66,11 +76,15 @@ impl Identity {
         params.is_ca = IsCa::ExplicitNoCa;
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-        params.not_before = date_time_ymd(1970, 1, 1) + Duration::from_secs(not_before);
-        params.not_after = date_time_ymd(1970, 1, 1) + Duration::from_secs(not_after);
-        let certificate = params.self_signed(&self.key).map_err(making)?;
-        let not_after = UnixTime::since_unix_epoch(Duration::from_secs(not_after));
-        self.with_leaf(certificate.der().clone(), not_after)
+        Ok(params)
+    }
+
+    pub(crate) fn key(&self) -> &KeyPair {
+        &self.key
+    }
+
+    pub(crate) fn secret(&self) -> PrivateKeyDer<'static> {
+        PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(self.key.serialized_der().to_vec()))
     }
 
     pub(crate) fn with_leaf(
@@ -85,8 +99,7 @@ impl Identity {
     }
 
     fn certified(&self, certificate: CertificateDer<'static>) -> Result<CertifiedKey, CertsError> {
-        let pkcs8 = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(self.key.serialized_der()));
-        let signer = rustls::crypto::ring::sign::any_ecdsa_type(&pkcs8).map_err(making)?;
+        let signer = rustls::crypto::ring::sign::any_ecdsa_type(&self.secret()).map_err(making)?;
         Ok(CertifiedKey::new(vec![certificate], signer))
     }
 }
@@ -104,7 +117,7 @@ fn distinguished_name() -> DistinguishedName {
 }
 
 /// Random, since browsers refuse a second certificate of the same issuer and number.
-fn serial_number() -> Result<SerialNumber, CertsError> {
+pub(crate) fn serial_number() -> Result<SerialNumber, CertsError> {
     let mut bytes = [0; 16];
     SystemRandom::new().fill(&mut bytes).map_err(making)?;
     // Positive and without a leading zero byte, as DER wants it (RFC 5280 section 4.1.2.2).
@@ -112,14 +125,14 @@ fn serial_number() -> Result<SerialNumber, CertsError> {
     Ok(SerialNumber::from_slice(&bytes))
 }
 
-fn making(error: impl std::fmt::Display) -> CertsError {
+pub(crate) fn making(error: impl std::fmt::Display) -> CertsError {
     CertsError::Making(error.to_string())
 }
 
 const KEY_FILE: &str = "identity.pem";
 
 /// A device whose clock is up to a day behind still accepts a new certificate.
-const HEAD_START: Duration = Duration::from_secs(24 * 60 * 60);
+pub(crate) const HEAD_START: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A day below the 397 that Apple and the browsers accept, so that counting the last second does not matter.
 pub(crate) const LIFE: Duration = Duration::from_secs(396 * 24 * 60 * 60);

@@ -98,7 +98,7 @@ impl Kept {
     }
 }
 
-fn pem_of(leaf: &CertificateDer<'_>) -> String {
+pub(crate) fn pem_of(leaf: &CertificateDer<'_>) -> String {
     use base64ct::{Base64, Encoding};
     let body = Base64::encode_string(leaf);
     let lines: Vec<&str> = (0..body.len())
@@ -114,7 +114,7 @@ fn pem_of(leaf: &CertificateDer<'_>) -> String {
 const LEAF_FILE: &str = "certificate.pem";
 
 /// A new leaf comes while the former is still good for so long (access.md 9).
-const RENEWAL: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+pub(crate) const RENEWAL: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 #[cfg(test)]
 mod tests {

@@ -4,6 +4,7 @@
 //! lost; the leaf made with it is kept too, and made again whenever it is missing, damaged, for other names or near its end, so
 //! a crash between the two costs nothing (access.md 9).
 
+pub mod authority;
 pub mod error;
 pub mod files;
 pub mod identity;
@@ -14,6 +15,7 @@ pub mod pin;
 pub mod tls;
 pub mod verify;
 
+pub use authority::Authority;
 pub use error::CertsError;
 pub use identity::{Certified, Identity};
 pub use names::Names;

@@ -55,6 +55,12 @@ impl Names {
         self.addresses.iter().copied()
     }
 
+    /// The same without the name that native clients ask for.
+    pub(crate) fn without_identity(mut self) -> Self {
+        self.hosts.remove(IDENTITY_SERVER_NAME);
+        self
+    }
+
     /// Whether a certificate for these names is good for the host, be it by a wildcard (RFC 9525 section 6.3).
     pub fn has_host(&self, name: &str) -> bool {
         let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
