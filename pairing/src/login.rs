@@ -66,6 +66,7 @@ mod tests {
             user: user.into(),
             node_id: "n1".into(),
             node: "phone".into(),
+            tags: [].into(),
         }
     }
 

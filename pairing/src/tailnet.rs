@@ -1,9 +1,10 @@
 //! What a tailnet says about a peer.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 
-/// Evidence of the local Tailscale daemon about a peer, as it is stored with a device. The ids are stable, the names
-/// are for people.
+/// Evidence of the local Tailscale daemon about a peer, as it is stored with a device, but for the tags. The ids are stable,
+/// the names are for people. A tagged node has no user: both of the user's texts are empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TailnetIdentity {
     /// Stable id of the user.
@@ -14,6 +15,8 @@ pub struct TailnetIdentity {
     pub node_id: String,
     /// MagicDNS name of the node.
     pub node: String,
+    /// Its tags now, such as `tag:phone`. They say what may come now, and are kept with nothing.
+    pub tags: Vec<String>,
 }
 
 impl TailnetIdentity {
@@ -34,6 +37,7 @@ mod tests {
             user: name.into(),
             node_id: node_id.into(),
             node: name.into(),
+            tags: [].into(),
         }
     }
 

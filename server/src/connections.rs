@@ -17,7 +17,7 @@ use std::{
     time::Duration,
 };
 
-use pairing::{Authenticated, DeviceId, GuestId, ResourceId};
+use pairing::{Authenticated, DeviceId, GuestId, ResourceId, TailnetIdentity};
 use tokio::{
     sync::Notify,
     time::{Instant, timeout},
@@ -49,6 +49,17 @@ pub enum Refused {
     /// The peer may come as a guest only, and this is none.
     #[error("whoever comes by an invitation may come as a guest only")]
     GuestsOnly,
+}
+
+/// How somebody of a tailnet who has come stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stay {
+    /// As whatever they are.
+    Fully,
+    /// As a guest, or to become one.
+    AsGuest,
+    /// Not at all.
+    Not,
 }
 
 /// The registry of live connections; clones are the same registry.
@@ -137,10 +148,11 @@ impl Connections {
         let Some(owner) = owner_of(authenticated.principal()) else {
             return Ok(());
         };
+        let mut table = self.table();
+        // Under the lock, since a connection may be put into the guests' lane while it lives.
         if connection.is_in_guest_lane() && !matches!(owner, Owner::Guest(_)) {
             return Err(Refused::GuestsOnly);
         }
-        let mut table = self.table();
         if !authenticated.is_current() {
             return Err(Refused::Ended);
         }
@@ -250,6 +262,29 @@ impl Connections {
             // The answer to who left is on its way, and its stream is cut after it.
             .filter(|connection| !connection.is_kept_for_answer() && !may_stay(connection.peer()))
             .for_each(|connection| connection.cut());
+    }
+
+    /// Cuts those connections of a tailnet that may not stay, and says how many. Those that may as guests, and belong to nobody
+    /// else yet, are put into the guests' lane.
+    pub(crate) fn judge(&self, stay: impl Fn(&TailnetIdentity) -> Stay) -> usize {
+        let over = {
+            let table = self.table();
+            let over = table
+                .tailnet()
+                .filter(|(connection, who, owner)| match stay(who) {
+                    Stay::Fully => false,
+                    Stay::Not => true,
+                    Stay::AsGuest if matches!(owner, None | Some(Owner::Guest(_))) => {
+                        connection.set_guest_lane();
+                        false
+                    }
+                    Stay::AsGuest => true,
+                });
+            let over: Vec<_> = over.map(|(connection, ..)| Arc::clone(connection)).collect();
+            over
+        };
+        over.iter().for_each(|connection| connection.cut());
+        over.len()
     }
 
     /// Cuts ended connections: plain ones at once, upgraded ones after the time for one close frame. Returns when each is cut.

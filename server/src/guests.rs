@@ -10,9 +10,9 @@ use crate::{
     audit::{AuditRow, action},
     authenticate::name_of,
     clock,
-    connections::{Connection, Ended},
+    connections::{Connection, Ended, Stay},
     error::Failure,
-    peer::{Peer, RemotePeer},
+    peer::{Peer, RemotePeer, WhoIsAnswer},
     revocation::{Revoker, cut_after_answer, until_quiet},
 };
 
@@ -110,8 +110,42 @@ pub(crate) async fn burn(access: &Access, burned: EndedGuest, peer: &RemotePeer)
 }
 
 impl Access {
+    /// Whether a remote peer is heard at all, by what the tailnet says of it, which is noted.
+    pub(crate) fn lets_in(&self, connection: &Connection, answer: WhoIsAnswer) -> bool {
+        let who = match answer {
+            WhoIsAnswer::NotATailnet => return true,
+            WhoIsAnswer::Refused => return false,
+            WhoIsAnswer::Unlisted(who) => return self.takes_as_guest(connection, &who),
+            WhoIsAnswer::Known(who) => who,
+        };
+        // Noted before it is judged again: whoever changes who may come finds it noted, or is found here.
+        connection.set_tailnet(who.clone());
+        match self.who_is.judge(who) {
+            WhoIsAnswer::Known(_) => true,
+            WhoIsAnswer::Unlisted(who) => self.takes_as_guest(connection, &who),
+            WhoIsAnswer::NotATailnet | WhoIsAnswer::Refused => false,
+        }
+    }
+
+    /// Closes exactly those connections of a tailnet whose peers may not come any more, and says how many there were. To be
+    /// called after each change of who may.
+    pub fn close_unlisted(&self) -> usize {
+        let (guests, now) = (self.guests(), clock::latest());
+        let closed = self
+            .connections()
+            .judge(|who| match self.who_is.judge(who.clone()) {
+                WhoIsAnswer::Known(_) => Stay::Fully,
+                WhoIsAnswer::Unlisted(who) if guests.has_lane(&who, now) => Stay::AsGuest,
+                WhoIsAnswer::Unlisted(_) | WhoIsAnswer::NotATailnet | WhoIsAnswer::Refused => Stay::Not,
+            });
+        if closed > 0 {
+            tracing::info!(closed, "closed what may not come over the tailnet any more");
+        }
+        closed
+    }
+
     /// Whether a peer that may come no further is let in to be a guest; if so, that is noted.
-    pub(crate) fn takes_as_guest(&self, connection: &Connection, who: &TailnetIdentity) -> bool {
+    fn takes_as_guest(&self, connection: &Connection, who: &TailnetIdentity) -> bool {
         // Held until it is noted, so that whoever ends the invitation finds the connection, or is found here.
         let guests = self.guests();
         let is_invited = guests.has_lane(who, clock::latest());

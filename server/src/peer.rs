@@ -62,8 +62,8 @@ impl Peer {
         matches!(self, Self::Local(peer) if peer.is_own())
     }
 
-    /// One peer for limits: a node of the tailnet, an IPv4 address, an IPv6 /64, all of loopback, or the Unix socket
-    /// (access.md 2).
+    /// One peer for limits: a node of the tailnet, an IPv4 address, an IPv6 /64, all of loopback, which is also whoever comes
+    /// from the very address that they come to, or the Unix socket (access.md 2).
     pub(crate) fn limit_key(&self) -> String {
         let Self::Remote(remote) = self else {
             return "local".to_owned();
@@ -72,7 +72,9 @@ impl Peer {
             return tailnet.node_id.clone();
         }
         match remote.address.ip().to_canonical() {
-            address if address.is_loopback() => "loopback".to_owned(),
+            address if address.is_loopback() || address == remote.listener.ip().to_canonical() => {
+                "loopback".to_owned()
+            }
             IpAddr::V4(address) => address.to_string(),
             IpAddr::V6(address) => {
                 let [a, b, c, d, ..] = address.segments();
@@ -150,6 +152,10 @@ pub trait WhoIs: Send + Sync + 'static {
     /// Who is behind the peer's address.
     fn who_is<'a>(&'a self, peer: &'a RemotePeer) -> BoxFuture<'a, WhoIsAnswer>;
 
+    /// How far somebody of the tailnet may come now, who was found to be this when their peer came. When that has changed,
+    /// [`Access::close_unlisted`](crate::Access::close_unlisted) is to be called.
+    fn judge(&self, who: TailnetIdentity) -> WhoIsAnswer;
+
     /// Whether any listener may be one of a tailnet, so that whoever is invited by login can come.
     fn knows_logins(&self) -> bool;
 }
@@ -176,6 +182,10 @@ pub struct NoTailnet;
 impl WhoIs for NoTailnet {
     fn who_is<'a>(&'a self, _peer: &'a RemotePeer) -> BoxFuture<'a, WhoIsAnswer> {
         Box::pin(std::future::ready(WhoIsAnswer::NotATailnet))
+    }
+
+    fn judge(&self, _who: TailnetIdentity) -> WhoIsAnswer {
+        WhoIsAnswer::Refused
     }
 
     fn knows_logins(&self) -> bool {
@@ -235,5 +245,17 @@ mod tests {
             remote("[2001:db8:0:2::1]:1").limit_key()
         );
         assert_eq!(remote("127.0.0.1:1").limit_key(), remote("[::1]:2").limit_key());
+    }
+
+    #[test]
+    fn who_comes_from_the_address_that_they_come_to_is_on_this_machine() {
+        let [address, listener] = ["100.64.0.1:9", "100.64.0.1:7443"].map(|text| text.parse().unwrap());
+        let own = Peer::Remote(RemotePeer {
+            address,
+            listener,
+            generation: Generation(1),
+            tailnet: None,
+        });
+        assert_eq!(own.limit_key(), remote("127.0.0.1:1").limit_key());
     }
 }

@@ -18,7 +18,7 @@ use hyper::{
     client::conn::{http1, http2},
 };
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use pairing::{Device, DeviceId, DeviceToken, PairingLimits, Role};
+use pairing::{Device, DeviceId, DeviceToken, PairingLimits, Role, TailnetIdentity};
 use protocol::Problem;
 use rustls::pki_types::{ServerName, UnixTime};
 use serde_json::Value;
@@ -68,6 +68,14 @@ impl Tailnet {
 impl WhoIs for Tailnet {
     fn who_is<'a>(&'a self, _peer: &'a RemotePeer) -> BoxFuture<'a, WhoIsAnswer> {
         Box::pin(std::future::ready(self.0.lock().unwrap().clone()))
+    }
+
+    fn judge(&self, who: TailnetIdentity) -> WhoIsAnswer {
+        match &*self.0.lock().unwrap() {
+            WhoIsAnswer::Known(listed) if listed.is_same(&who) => WhoIsAnswer::Known(who),
+            WhoIsAnswer::Unlisted(unlisted) if unlisted.is_same(&who) => WhoIsAnswer::Unlisted(who),
+            _ => WhoIsAnswer::Refused,
+        }
     }
 
     fn knows_logins(&self) -> bool {

@@ -79,6 +79,7 @@ mod tests {
             user: "alice".into(),
             node_id: name.into(),
             node: name.into(),
+            tags: [].into(),
         }
     }
 

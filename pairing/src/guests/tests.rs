@@ -473,6 +473,7 @@ fn user(name: &str) -> TailnetIdentity {
         user: name.into(),
         node_id: alloc::format!("node of {name}"),
         node: "laptop".into(),
+        tags: [].into(),
     }
 }
 

@@ -29,6 +29,7 @@ fn node(name: &str) -> TailnetIdentity {
         user: "alice".into(),
         node_id: name.into(),
         node: name.into(),
+        tags: [].into(),
     }
 }
 

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use pairing::{DeviceId, GuestId, Principal, ResourceId};
+use pairing::{DeviceId, GuestId, Principal, ResourceId, TailnetIdentity};
 
 use super::{Connection, ConnectionId, Refused};
 use crate::{limits::Limits, peer::Peer};
@@ -132,6 +132,19 @@ impl Table {
             .filter(|row| !row.connection.peer().is_local())
             .map(|row| Arc::clone(&row.connection))
             .collect()
+    }
+
+    /// Those whose peers the tailnet knows, with these and their owners.
+    pub(super) fn tailnet(
+        &self,
+    ) -> impl Iterator<Item = (&Arc<Connection>, &TailnetIdentity, Option<&Owner>)> {
+        self.rows.values().filter_map(|row| match row.connection.peer() {
+            Peer::Remote(remote) => {
+                let who = remote.tailnet.as_deref()?;
+                Some((&row.connection, who, row.owner.as_ref()))
+            }
+            Peer::Local(_) => None,
+        })
     }
 
     pub(super) fn bind(&mut self, id: ConnectionId, owner: Owner) -> Result<(), Refused> {

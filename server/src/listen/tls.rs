@@ -12,7 +12,7 @@ use super::serve;
 use crate::{
     connections::Connection,
     edge::Edge,
-    peer::{Peer, RemotePeer, WhoIsAnswer},
+    peer::{Peer, RemotePeer},
     stream::{Socket, Stream},
 };
 
@@ -47,13 +47,9 @@ async fn run(stream: Stream, acceptor: TlsAcceptor, edge: Arc<Edge>) {
         let Peer::Remote(remote) = connection.peer() else {
             return acceptor.accept(stream).await;
         };
-        match edge.access.who_is.who_is(remote).await {
-            WhoIsAnswer::NotATailnet => (),
-            WhoIsAnswer::Known(identity) => connection.set_tailnet(identity),
-            WhoIsAnswer::Unlisted(identity) if edge.access.takes_as_guest(&connection, &identity) => (),
-            WhoIsAnswer::Unlisted(_) | WhoIsAnswer::Refused => {
-                return Err(io::ErrorKind::PermissionDenied.into());
-            }
+        let answer = edge.access.who_is.who_is(remote).await;
+        if !edge.access.lets_in(&connection, answer) {
+            return Err(io::ErrorKind::PermissionDenied.into());
         }
         acceptor.accept(stream).await
     };

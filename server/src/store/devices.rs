@@ -155,5 +155,6 @@ fn tailnet(row: &Row<'_>) -> Result<Option<TailnetIdentity>, StoreError> {
         user: row.get("tailnet_user")?,
         node_id,
         node: row.get("tailnet_node")?,
+        tags: Vec::new(),
     }))
 }

@@ -42,6 +42,7 @@ fn device(n: u8) -> Device {
             user: "alice@example.com".to_owned(),
             node_id: "n1".to_owned(),
             node: "phone.tail1234.ts.net".to_owned(),
+            tags: Vec::new(),
         }),
         expires_at: Some(NOW.plus(Duration::from_secs(3600))),
         last_seen: None,

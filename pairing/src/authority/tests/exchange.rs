@@ -295,6 +295,7 @@ fn what_the_tailnet_said_of_the_first_word_is_stored_with_the_device() {
         user: "ada".into(),
         node_id: "n1".into(),
         node: "phone".into(),
+        tags: [].into(),
     };
     pairing.authority.requests.get_mut(&device.id()).unwrap().tailnet = Some(evidence.clone());
     pairing.reveal(&device).unwrap();

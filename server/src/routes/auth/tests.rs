@@ -30,6 +30,7 @@ fn node(name: &str) -> TailnetIdentity {
         user: "alice".to_owned(),
         node_id: name.to_owned(),
         node: format!("{name}.example.ts.net"),
+        tags: Vec::new(),
     }
 }
 

@@ -23,6 +23,7 @@ fn user(name: &str) -> TailnetIdentity {
         user: format!("{name}@example.com"),
         node_id: format!("node of {name}"),
         node: format!("{name}.example.ts.net"),
+        tags: Vec::new(),
     }
 }
 
@@ -167,6 +168,49 @@ async fn the_gate_closes_at_its_second_and_not_while_another_invitation_lasts() 
     assert_eq!(left.status, 200);
     leaving.closed().await;
     client.closed().await;
+}
+
+#[tokio::test]
+async fn who_may_come_no_more_is_closed_and_nobody_else() {
+    let (server, tailnet) = serve().await;
+    tailnet.everybody_is(WhoIsAnswer::Known(user("alice")));
+    let device = server.device(Role::Operator, false).await;
+    let (mut alice, mut silent) = (server.http2().await, server.http1().await);
+    assert_eq!(alice.get("/v1/whoami", Some(&device)).await.status, 200);
+    assert_eq!(silent.get("/v1/health", None).await.status, 200);
+    tailnet.everybody_is(WhoIsAnswer::NotATailnet);
+    let mut local = server.http1().await;
+    assert_eq!(local.get("/v1/health", None).await.status, 200);
+    tailnet.everybody_is(WhoIsAnswer::Known(user("bob")));
+    let mut bob = server.http2().await;
+    assert_eq!(bob.get("/v1/health", None).await.status, 200);
+    // The last change was that only bob is listed.
+    assert_eq!(server.access.close_unlisted(), 2);
+    alice.closed().await;
+    silent.closed().await;
+    assert_eq!(bob.get("/v1/health", None).await.status, 200);
+    assert_eq!(local.get("/v1/health", None).await.status, 200);
+    assert_eq!(server.access.close_unlisted(), 0);
+}
+
+#[tokio::test]
+async fn who_is_listed_no_more_and_invited_stays_as_a_guest_and_as_nothing_else() {
+    let (server, tailnet) = serve().await;
+    let device = server.device(Role::Operator, false).await;
+    let link = Link::of(&server, &wish("alice", 3600)).await;
+    tailnet.everybody_is(WhoIsAnswer::Known(user("alice")));
+    let guest = link.open(&server, &key()).await;
+    let (mut owned, mut looking, mut idle) =
+        (server.http2().await, server.http2().await, server.http2().await);
+    assert_eq!(owned.get("/v1/whoami", Some(&device)).await.status, 200);
+    assert_eq!(looking.get("/v1/whoami", Some(&guest.access)).await.status, 200);
+    assert_eq!(idle.get("/v1/health", None).await.status, 200);
+    tailnet.everybody_is(unlisted("alice"));
+    assert_eq!(server.access.close_unlisted(), 1);
+    owned.closed().await;
+    assert_eq!(looking.get("/v1/whoami", Some(&guest.access)).await.status, 200);
+    let refused = idle.get("/v1/whoami", Some(&device)).await;
+    assert_eq!(refused.problem(), (403, "guests_only".to_owned()));
 }
 
 #[tokio::test]
