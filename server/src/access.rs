@@ -336,7 +336,14 @@ impl Access {
     }
 
     pub(crate) fn set_names(&self, names: OwnNames) {
-        *self.names.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(names);
+        let mut own = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        *own = Arc::new(names.in_tailnet_of(&own));
+    }
+
+    /// Changes the name that the tailnet gives this machine, which requests may use, whatever else is configured.
+    pub fn set_tailnet_name(&self, name: Option<&str>) {
+        let mut own = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        *own = Arc::new(OwnNames::clone(&own).in_tailnet(name));
     }
 
     /// Who wrote how many audit rows. Hold it for one row, never across an await.

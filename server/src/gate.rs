@@ -16,6 +16,8 @@ use crate::{error::Failure, peer::Peer};
 pub struct OwnNames {
     loopback: Vec<String>,
     others: Vec<HostName>,
+    /// This machine's name in its tailnet.
+    tailnet: Option<HostName>,
 }
 
 impl OwnNames {
@@ -26,7 +28,24 @@ impl OwnNames {
             .iter()
             .filter_map(|name| HostName::parse(&plain_name(name)))
             .collect();
-        Self { loopback, others }
+        Self {
+            loopback,
+            others,
+            tailnet: None,
+        }
+    }
+
+    /// The same with this machine's name in its tailnet, on the listener's own port as well.
+    #[must_use]
+    pub fn in_tailnet(self, name: Option<&str>) -> Self {
+        let tailnet = name.and_then(|name| HostName::parse(&plain_name(name)));
+        Self { tailnet, ..self }
+    }
+
+    /// The same with the name in the tailnet that others have.
+    pub(crate) fn in_tailnet_of(self, others: &Self) -> Self {
+        let tailnet = others.tailnet.clone();
+        Self { tailnet, ..self }
     }
 
     /// Whether a page of this origin, on the listener that the peer came to, is the daemon's own.
@@ -43,7 +62,7 @@ impl OwnNames {
             HostName::Name(name) if self.loopback.contains(name) => true,
             HostName::Address(address) if is_plain_loopback(*address) => true,
             HostName::Address(address) if *address == listener.ip().to_canonical() => is_on_port,
-            other => self.others.contains(other) && is_on_port,
+            other => (self.others.contains(other) || self.tailnet.as_ref() == Some(other)) && is_on_port,
         }
     }
 }

@@ -117,8 +117,14 @@ async fn other_names_and_limits_act_on_what_comes_next() {
     let mut config = ServerConfig::new("session", "1.0");
     config.names = vec!["desk.example".to_owned()];
     config.limits.per_principal = 1;
+    server.access.set_tailnet_name(Some("Box.tail1234.ts.net."));
     server.access.reconfigure(&config);
     assert_eq!(client.get("/v1/whoami", Some(&device)).await.status, 200);
+    client.authority = format!("box.tail1234.ts.net:{}", server.tls.port());
+    assert_eq!(client.get("/v1/health", None).await.status, 200);
+    server.access.set_tailnet_name(None);
+    assert_eq!(client.get("/v1/health", None).await.problem().1, "wrong_host");
+    client.authority = format!("desk.example:{}", server.tls.port());
     let mut second = server.http1().await;
     let refused = second.get("/v1/whoami", Some(&device)).await.problem();
     assert_eq!(refused.1, "too_many_connections");
