@@ -12,17 +12,25 @@ use std::{
 
 pub(crate) use keys::near;
 pub use layers::{Layers, Source};
-use pairing::Role;
+use pairing::{Login, Role};
 
 /// A valid configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// `listen.tls`: the addresses of the TLS listeners.
+    /// `listen.tls`: the addresses of the TLS listeners, but for those of the tailnet.
     pub tls: Vec<SocketAddr>,
+    /// `listen.tls`: the ports at which there is a TLS listener at each address of this machine in its tailnet.
+    pub tailnet_ports: Vec<u16>,
     /// `listen.names`: further host names that a browser may use.
     pub names: Vec<String>,
     /// `listen.certificate` and `listen.key`: a pair of the user's own.
     pub pair: Option<PairFiles>,
+    /// `tailnet.mode`.
+    pub tailnet_mode: TailnetMode,
+    /// `tailnet.allow`: who may come over the tailnet; nobody where it is empty.
+    pub tailnet_allow: Vec<Allowed>,
+    /// `tailnet.socket`: where the machine's tailscaled is asked.
+    pub tailnet_socket: PathBuf,
     /// `limits.unauthenticated`: streams that have not authenticated.
     pub unauthenticated: usize,
     /// `limits.per_principal`: connections of one principal.
@@ -58,6 +66,26 @@ pub struct PairFiles {
     pub certificate: PathBuf,
     /// Its key, in PEM.
     pub key: PathBuf,
+}
+
+/// Whether the daemon is reached over a tailnet, and by whose node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TailnetMode {
+    /// It is not.
+    Off,
+    /// By this machine's own: its tailscaled is asked.
+    Host,
+}
+
+/// Who may come over the tailnet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Allowed {
+    /// The user whom this machine's node belongs to; nobody where it is tagged.
+    Oneself,
+    /// A user.
+    Login(Login),
+    /// Nodes with this tag, which have no user: `tag:phone`.
+    Tag(String),
 }
 
 /// A configuration that cannot be used: the daemon exits with 64 before any socket exists.
@@ -130,6 +158,10 @@ impl Config {
     fn from_layers(layers: &Layers) -> Result<Self, ConfigError> {
         let config = Self {
             tls: layers.parse("listen.tls", values::addresses)?,
+            tailnet_ports: layers.parse("listen.tls", values::tailnet_ports)?,
+            tailnet_mode: layers.parse("tailnet.mode", values::tailnet_mode)?,
+            tailnet_allow: layers.parse("tailnet.allow", values::allowed)?,
+            tailnet_socket: layers.parse("tailnet.socket", values::socket)?,
             names: layers.parse("listen.names", values::names)?,
             pair: pair(layers)?,
             unauthenticated: layers.parse("limits.unauthenticated", values::count)?,
@@ -156,8 +188,15 @@ impl Config {
                 "listen.tls",
                 &format!(
                     "{open} is not a loopback address; a listener that the whole network reaches needs \
-                     listen.dangerous_allow_any_interface = true"
+                     listen.dangerous_allow_any_interface = true, and one for a tailnet is written tailnet:{}",
+                    open.port()
                 ),
+            ));
+        }
+        if config.tailnet_mode == TailnetMode::Off && !config.tailnet_ports.is_empty() {
+            return Err(layers.bad_value(
+                "listen.tls",
+                "a listener at the addresses of the tailnet needs tailnet.mode = \"host\"",
             ));
         }
         Ok(config)

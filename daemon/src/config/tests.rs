@@ -1,6 +1,6 @@
 use std::{ffi::OsString, fs, os::unix::ffi::OsStringExt, path::Path, time::Duration};
 
-use super::{Config, ConfigError, Layers, Source};
+use super::{Allowed, Config, ConfigError, Layers, Source, TailnetMode};
 
 fn read(
     file: &str,
@@ -82,6 +82,18 @@ fn a_bad_value_says_what_the_key_takes() {
             "[listen]\ntls = [\"0.0.0.0:7443\"]",
             "dangerous_allow_any_interface",
         ),
+        ("[listen]\ntls = [\"tailnet:7443\"]", "tailnet.mode"),
+        ("[listen]\ntls = [\"tailnet\"]", "127.0.0.1:7443"),
+        (
+            "[listen]\ntls = [\"tailnet:\"]\n[tailnet]\nmode = \"host\"",
+            "tailnet:7443",
+        ),
+        ("[tailnet]\nmode = \"embedded\"", "no node of its own"),
+        ("[tailnet]\nmode = \"on\"", "\"off\" or \"host\""),
+        ("[tailnet]\nallow = [\"tagged-devices\"]", "alice@example.com"),
+        ("[tailnet]\nallow = [\"tag:\"]", "tag:phone"),
+        ("[tailnet]\nallow = \"self\"", "list of strings"),
+        ("[tailnet]\nsocket = \"tailscaled.sock\"", "absolute path"),
         ("[listen]\nnames = [\"https://desk\"]", "host name"),
         ("[listen]\ncertificate = \"desk.pem\"", "from / on"),
         ("[listen]\ncertificate = \"/desk.pem\"", "listen.key"),
@@ -101,6 +113,22 @@ fn a_bad_value_says_what_the_key_takes() {
 fn a_file_that_is_no_toml_is_said_with_its_place() {
     let error = read("[listen\n", &[], &[]).unwrap_err();
     assert!(matches!(error, ConfigError::Syntax { .. }), "{error}");
+}
+
+#[test]
+fn a_listener_of_the_tailnet_stands_among_the_others() {
+    let file = "[listen]\ntls = [\"127.0.0.1:1\", \"tailnet:2\"]\n\
+                [tailnet]\nmode = \"host\"\nallow = [\"self\", \"Bob@example.com\", \"tag:phone\"]\nsocket = \"/s\"";
+    let (config, _) = read(file, &[], &[]).unwrap();
+    assert_eq!(config.tls, ["127.0.0.1:1".parse().unwrap()]);
+    assert_eq!(config.tailnet_ports, [2]);
+    assert_eq!(config.tailnet_mode, TailnetMode::Host);
+    assert_eq!(config.tailnet_socket, Path::new("/s"));
+    let bob = Allowed::Login("bob@example.com".parse().unwrap());
+    assert_eq!(
+        config.tailnet_allow,
+        [Allowed::Oneself, bob, Allowed::Tag("tag:phone".to_owned())]
+    );
 }
 
 #[test]

@@ -5,15 +5,75 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 use pairing::Role;
 use toml::Value;
 
-/// `["127.0.0.1:7443"]`.
+use super::{Allowed, TailnetMode};
+
+/// `["127.0.0.1:7443"]`, without those of a tailnet.
 pub(super) fn addresses(value: &Value) -> Result<Vec<SocketAddr>, String> {
     strings(value)?
         .iter()
+        .filter(|text| !text.starts_with(TAILNET))
         .map(|text| {
             text.parse()
                 .map_err(|_| format!("`{text}` is not an address with a port, like 127.0.0.1:7443"))
         })
         .collect()
+}
+
+/// Of the same list, the ports of `tailnet:7443`.
+pub(super) fn tailnet_ports(value: &Value) -> Result<Vec<u16>, String> {
+    strings(value)?
+        .iter()
+        .filter_map(|text| text.strip_prefix(TAILNET))
+        .map(|port| {
+            port.parse()
+                .map_err(|_| format!("`{TAILNET}{port}` has no port, like {TAILNET}7443"))
+        })
+        .collect()
+}
+
+/// `"off"` or `"host"`.
+pub(super) fn tailnet_mode(value: &Value) -> Result<TailnetMode, String> {
+    match value.as_str() {
+        Some("off") => Ok(TailnetMode::Off),
+        Some("host") => Ok(TailnetMode::Host),
+        Some("embedded") => {
+            Err("this build has no node of its own; \"host\" asks the machine's tailscaled".to_owned())
+        }
+        _ => Err("it takes \"off\" or \"host\"".to_owned()),
+    }
+}
+
+/// `["self", "alice@example.com", "tag:phone"]`.
+pub(super) fn allowed(value: &Value) -> Result<Vec<Allowed>, String> {
+    let wants = |text| {
+        format!("`{text}` is neither \"self\" nor a login like alice@example.com nor a tag like tag:phone")
+    };
+    strings(value)?
+        .into_iter()
+        .map(|text| match text.strip_prefix("tag:") {
+            _ if text == "self" => Ok(Allowed::Oneself),
+            Some(tag) if is_tag(tag) => Ok(Allowed::Tag(text)),
+            Some(_) => Err(wants(text)),
+            None => match text.parse() {
+                Ok(login) => Ok(Allowed::Login(login)),
+                Err(_) => Err(wants(text)),
+            },
+        })
+        .collect()
+}
+
+/// Letters, digits and dashes, as a tailnet's policy file takes them.
+fn is_tag(tag: &str) -> bool {
+    !tag.is_empty() && tag.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+}
+
+/// The absolute path of a socket.
+pub(super) fn socket(value: &Value) -> Result<PathBuf, String> {
+    value
+        .as_str()
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute())
+        .ok_or_else(|| "it takes the absolute path of tailscaled's socket".to_owned())
 }
 
 /// `["desk.example"]`: host names without scheme or port.
@@ -151,6 +211,9 @@ fn strings(value: &Value) -> Result<Vec<String>, String> {
         .map(|part| part.as_str().map(str::to_owned).ok_or_else(wants))
         .collect()
 }
+
+/// What stands before the port of a listener at the addresses of the tailnet.
+const TAILNET: &str = "tailnet:";
 
 /// Ten years: no deadline of ours overflows a clock.
 const MAX_SECONDS: u64 = 10 * 366 * 24 * 60 * 60;
