@@ -7,6 +7,7 @@ use server::{Access, Stop};
 
 use crate::{
     doors::RemoteDoors, events::Events, paths::Paths, reload::Reloads, restart::Restart, sessions::Sessions,
+    tailnet::TailnetListeners,
 };
 
 /// Clones are the same application.
@@ -26,6 +27,12 @@ impl App {
             true => Vec::new(),
             false => self.run.doors.endpoints(),
         }
+    }
+
+    /// What is configured and is not as it should be, in sentences.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        let tailnet = self.run.doors.tailnet();
+        tailnet.map(TailnetListeners::problems).unwrap_or_default()
     }
 }
 

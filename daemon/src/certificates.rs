@@ -15,6 +15,7 @@ use certs::{
 use server::{Shutdown, Stop, clock};
 use tokio::{sync::Notify, time::sleep};
 
+pub(crate) use self::shown::timestamp;
 use crate::config::{Config, PairFiles};
 
 /// The certificates of one daemon.
@@ -28,6 +29,10 @@ pub(crate) struct Certificates {
 
 struct Held {
     identity: Identity,
+    /// What is configured of what the leaf is for.
+    configured: Names,
+    /// What the tailnet adds: this machine's name and addresses there.
+    node: (Option<String>, Vec<IpAddr>),
     /// What the leaf is for.
     names: Names,
     leaf: Certified,
@@ -52,6 +57,8 @@ impl Certificates {
             resolver: Resolver::new(leaf.clone()),
             held: Mutex::new(Held {
                 identity,
+                configured: names.clone(),
+                node: (None, Vec::new()),
                 names,
                 leaf,
                 pair: None,
@@ -89,6 +96,35 @@ impl Certificates {
     /// # Errors
     /// As [`Certificates::open`]; then the former one goes on.
     pub(crate) fn cover(&self, names: Names, now: UnixTime) -> Result<bool, CertsError> {
+        let node = self.held().node.clone();
+        self.cover_all(names, node, now)
+    }
+
+    /// The same for this machine's name and addresses in its tailnet, besides what is configured.
+    ///
+    /// # Errors
+    /// As [`Certificates::cover`].
+    pub(crate) fn cover_node(
+        &self,
+        name: Option<String>,
+        addresses: Vec<IpAddr>,
+        now: UnixTime,
+    ) -> Result<bool, CertsError> {
+        let configured = self.held().configured.clone();
+        self.cover_all(configured, (name, addresses), now)
+    }
+
+    fn cover_all(
+        &self,
+        configured: Names,
+        node: (Option<String>, Vec<IpAddr>),
+        now: UnixTime,
+    ) -> Result<bool, CertsError> {
+        let named = node
+            .0
+            .iter()
+            .fold(configured.clone(), |names, name| names.host(name));
+        let names = node.1.iter().copied().fold(named, Names::address);
         let mut held = self.held();
         let leaf = held.identity.kept_certificate(&self.keys, &names, now)?;
         let is_other = leaf.key.cert != held.leaf.key.cert;
@@ -96,6 +132,8 @@ impl Certificates {
             self.resolver.swap(leaf.clone());
             held.leaf = leaf;
         }
+        held.configured = configured;
+        held.node = node;
         held.names = names;
         drop(held);
         self.changed.notify_one();
@@ -107,14 +145,14 @@ impl Certificates {
     /// # Errors
     /// As [`Certificates::open`]; then the former one goes on.
     pub(crate) fn renew(&self, now: UnixTime) -> Result<bool, CertsError> {
-        let names = {
+        let configured = {
             let held = self.held();
             if held.leaf.renews_in(now).is_some() {
                 return Ok(false);
             }
-            held.names.clone()
+            held.configured.clone()
         };
-        self.cover(names, now)
+        self.cover(configured, now)
     }
 
     /// Serves the user's own pair for its names, or none any more; says whether it comes from other files than before.

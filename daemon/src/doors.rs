@@ -1,6 +1,7 @@
 //! The remote ways in: the TLS listeners, opened at the start and whenever a lock-down is lifted, and changed by a reload.
 
 mod change;
+mod tailnet;
 
 use std::{
     io,
@@ -13,17 +14,25 @@ use protocol::access::TlsEndpoint;
 use server::{Doors, Listener, OpenDoors};
 use tokio::net::TcpListener;
 
-use crate::{certificates::Certificates, config::Config, up::UpError};
+use crate::{
+    certificates::Certificates,
+    config::Config,
+    tailnet::{Tailnet, TailnetListeners},
+    up::UpError,
+};
 
 /// Opens the configured addresses.
 pub(crate) struct RemoteDoors {
     certificates: Arc<Certificates>,
+    tailnet: Option<TailnetListeners>,
     bound: Mutex<Bound>,
 }
 
 struct Bound {
     /// Further host names that a browser may use.
     names: Vec<String>,
+    /// Host and port by which it is reached over the tailnet.
+    tailnet: Option<(String, u16)>,
     doors: Vec<Door>,
 }
 
@@ -41,10 +50,14 @@ struct Door {
 impl RemoteDoors {
     /// Opens nothing yet.
     pub(crate) fn new(config: &Config, certificates: Arc<Certificates>) -> Self {
+        let listeners =
+            |tailnet| TailnetListeners::new(tailnet, Arc::clone(&certificates), &config.tailnet_ports);
         Self {
+            tailnet: Tailnet::new(config).map(listeners),
             certificates,
             bound: Mutex::new(Bound {
                 names: config.names.clone(),
+                tailnet: None,
                 doors: config.tls.iter().copied().map(Door::new).collect(),
             }),
         }
@@ -72,6 +85,7 @@ impl RemoteDoors {
             door.opened(at);
             listeners.push(listener);
         }
+        listeners.extend(self.bind_tailnet().await);
         let mut bound = self.bound();
         bound.doors = doors;
         Ok(OpenDoors {
@@ -86,7 +100,8 @@ impl RemoteDoors {
             self.certificates.pin().to_string(),
             self.certificates.reached_by(),
         );
-        let open: Vec<SocketAddr> = self.bound().open().collect();
+        let mut open: Vec<SocketAddr> = self.bound().open().collect();
+        open.extend(self.tailnet.iter().flat_map(TailnetListeners::open));
         let endpoint = |at: SocketAddr| TlsEndpoint {
             address: at.to_string(),
             pin: pin.clone(),
@@ -129,11 +144,16 @@ impl Bound {
         open.filter_map(|door| door.at)
     }
 
-    /// What a device reaches best: a name of the user's own, else an address of the network, else the near end of a tunnel.
+    /// What a device reaches best: a name of the user's own, else the name in the tailnet, else an address of the network, else
+    /// the near end of a tunnel.
     fn link_authority(&self) -> Option<String> {
-        let port = self.open().next()?.port();
+        let over_tailnet = self.tailnet.as_ref().map(|(_, port)| *port);
+        let port = self.open().next().map(|at| at.port()).or(over_tailnet)?;
         if let Some(name) = self.names.first() {
             return Some(format!("{name}:{port}"));
+        }
+        if let Some((host, port)) = &self.tailnet {
+            return Some(format!("{host}:{port}"));
         }
         let is_reachable = |at: &SocketAddr| !at.ip().is_loopback() && !at.ip().is_unspecified();
         let reachable = self.open().find(is_reachable);

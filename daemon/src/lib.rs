@@ -22,6 +22,7 @@ mod routes;
 mod sessions;
 mod signals;
 mod socket;
+mod tailnet;
 mod up;
 mod web_app;
 

@@ -166,7 +166,9 @@ async fn apply(app: &App, held: &HeldDoors<'_>, config: &Config, renew: bool) ->
     app.sessions
         .configure(|settings| up::configured(settings, config));
     let doors = &app.run.doors;
-    doors.change(held, &config.tls, &config.names, renew).await
+    let mut degraded = doors.change(held, &config.tls, &config.names, renew).await;
+    degraded.extend(doors.configure_tailnet(&app.access, held, config).await);
+    degraded
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

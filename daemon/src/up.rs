@@ -145,9 +145,11 @@ async fn run(
         touched: Arc::new(move |device| touched.touched_by(device)),
         stands_at: Arc::new(move |resource| standing.stands_at(resource)),
         figures: Arc::new(move |to| metrics::write(&counted, to)),
+        who_is: doors.who_is(),
         ..Deps::new(opened, pin, doors.clone(), lockdown)
     };
     let access = Access::new(server_config(config, open.link_authority), deps);
+    doors.name_node(&access);
     sessions.serve(&access);
     tasks.spawn(tell_of_newcomers(access.newcomers(), events.clone()));
     let stop = Stop::new();
@@ -176,6 +178,7 @@ async fn run(
     tracing::info!(instance = ready.instance, version = ready.version, "ready");
     on_ready(&ready);
     tasks.spawn(keep_fresh(certificates, stop.clone()));
+    tasks.spawn(follow_tailnet(app.clone()));
     tasks.spawn(reload::follow(app.clone(), stop.clone()));
     let served = server.serve(listeners, stop.clone()).await;
     stop.request(Shutdown::Soft);
@@ -200,6 +203,10 @@ fn certificates(
     let certificates = Certificates::open(paths.keys(), identity, names, now)?;
     certificates.serve_own(own);
     Ok(certificates)
+}
+
+async fn follow_tailnet(app: App) {
+    app.run.doors.follow_tailnet(&app.access).await;
 }
 
 /// Ends what a dead keeper held, whenever one dies. Until that is done, no local process is taken for the owner.
@@ -228,6 +235,7 @@ fn ready(app: &App) -> Ready {
         socket: app.run.paths.socket().display().to_string(),
         tls: app.tls(),
         locked_down: app.access.is_locked_down(),
+        warnings: app.warnings(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! `transom status`: what the running daemon says of itself.
 
 use jiff::Timestamp;
-use protocol::access::Status;
+use protocol::access::{Status, TailnetCertificate, TailnetState, TailnetStatus};
 
 use crate::{
     client::Client,
@@ -63,6 +63,15 @@ fn described(status: &Status, now: Timestamp, width: Option<usize>) -> String {
     for fault in &status.degraded {
         lines.push(("degraded", fault.clone()));
     }
+    if let Some(tailnet) = &status.tailnet {
+        lines.push(("tailnet", described_tailnet(tailnet)));
+        lines.extend(
+            tailnet
+                .problems
+                .iter()
+                .map(|problem| ("problem", problem.clone())),
+        );
+    }
     let app = if status.web_app {
         "in this binary"
     } else {
@@ -98,6 +107,42 @@ fn described(status: &Status, now: Timestamp, width: Option<usize>) -> String {
         format!("{STRONG}{}{STRONG:#}{}", &lines[..NAMES], &lines[NAMES..])
     };
     lines.into_iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn described_tailnet(tailnet: &TailnetStatus) -> String {
+    let state = match tailnet.state {
+        TailnetState::Running => "running",
+        TailnetState::Starting => "starting",
+        TailnetState::NeedsLogin => "not signed in",
+        TailnetState::Stopped => "switched off",
+        TailnetState::Unknown => "unknown",
+    };
+    let owner = match &tailnet.user {
+        Some(user) => format!("of {user}"),
+        None if tailnet.tags.is_empty() => String::new(),
+        None => format!("tagged {}", tailnet.tags.join(", ")),
+    };
+    let addresses = tailnet.addresses.join(", ");
+    let certificate = match tailnet.certificate {
+        TailnetCertificate::Disabled => "HTTPS is not enabled in it",
+        TailnetCertificate::Awaited => "its certificate is awaited",
+        TailnetCertificate::Served { .. } => "with its certificate",
+        TailnetCertificate::Failed => "without its certificate",
+    };
+    let parts = [
+        tailnet.name.as_deref().unwrap_or_default(),
+        &addresses,
+        &owner,
+        if tailnet.state == TailnetState::Running {
+            certificate
+        } else {
+            ""
+        },
+    ];
+    std::iter::once(state)
+        .chain(parts.into_iter().filter(|part| !part.is_empty()))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// Columns of the names.

@@ -95,6 +95,9 @@ fn described(ready: &Ready) -> String {
     if ready.locked_down {
         lines.push(LOCKED_DOWN.to_owned());
     }
+    for warning in &ready.warnings {
+        lines.push(format!("warning    {}", escape(warning)));
+    }
     lines.join("\n")
 }
 
@@ -122,11 +125,13 @@ mod tests {
             socket,
             tls: vec![tls],
             locked_down: false,
+            warnings: vec!["nobody\u{1b} comes".to_owned()],
         };
         assert_eq!(
             described(&ready),
             "ready: transom 1.0, instance 0123\nsocket     /run/transom.sock\n\
-             listener   127.0.0.1:7443 (localhost, 127.0.0.1)\npin        sha256/x"
+             listener   127.0.0.1:7443 (localhost, 127.0.0.1)\npin        sha256/x\n\
+             warning    nobody\\u{1b} comes"
         );
     }
 }

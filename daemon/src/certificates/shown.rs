@@ -62,7 +62,8 @@ fn sha256(key: &CertifiedKey) -> String {
     })
 }
 
-fn timestamp(at: UnixTime) -> Timestamp {
+/// A time of a certificate as the wire tells it.
+pub(crate) fn timestamp(at: UnixTime) -> Timestamp {
     let seconds = i64::try_from(at.as_secs()).unwrap_or(i64::MAX);
     Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX)
 }

@@ -55,3 +55,26 @@ fn names_that_no_certificate_can_carry_leave_the_former_leaf() {
     assert_eq!(shown(), first);
     assert!(certificates.renew(day(366)).unwrap());
 }
+
+#[test]
+fn what_the_tailnet_adds_stays_when_the_configuration_changes_and_goes_with_it() {
+    let home = tempfile::tempdir().unwrap();
+    let certificates = certificates(&home);
+    let name = || Some("box.tail1234.ts.net".to_owned());
+    let address = vec!["100.64.0.1".parse().unwrap()];
+    assert!(certificates.cover_node(name(), address.clone(), day(1)).unwrap());
+    assert!(!certificates.cover_node(name(), address, day(1)).unwrap());
+    assert!(certificates.cover(names().host("desk.example"), day(1)).unwrap());
+    let reached = certificates.reached_by();
+    for named in ["desk.example", "box.tail1234.ts.net", "100.64.0.1"] {
+        assert!(reached.contains(&named.to_owned()), "{reached:?}");
+    }
+    assert!(certificates.renew(day(366)).unwrap());
+    assert_eq!(certificates.reached_by(), reached);
+    assert!(certificates.cover_node(None, Vec::new(), day(366)).unwrap());
+    assert!(
+        !certificates
+            .reached_by()
+            .contains(&"box.tail1234.ts.net".to_owned())
+    );
+}

@@ -5,6 +5,8 @@ use pairing::marker::DaemonManage;
 use protocol::access::Status;
 use server::{App, Permitted};
 
+use crate::tailnet::TailnetListeners;
+
 pub(crate) async fn status(
     App(app): App<crate::app::App>,
     Permitted(_): Permitted<DaemonManage>,
@@ -23,6 +25,7 @@ pub(crate) async fn status(
         tls: app.tls(),
         locked_down,
         degraded: app.run.reloads.degraded(),
+        tailnet: app.run.doors.tailnet().map(TailnetListeners::status),
         directory: app.run.paths.state.display().to_string(),
         web_app: web::is_present(),
         devices: app.access.device_count() as u64,

@@ -1,0 +1,149 @@
+//! The listeners of the tailnet among the others: they follow what tailscaled says.
+
+use std::{sync::Arc, time::Duration};
+
+use server::{Access, HeldDoors, Listener, NoTailnet, WhoIs};
+use tokio::time::sleep;
+
+use super::RemoteDoors;
+use crate::{
+    certificates,
+    config::{Config, TailnetMode},
+    tailnet::{TailnetListeners, certificate},
+};
+
+impl RemoteDoors {
+    /// The listeners of the tailnet, where one is configured.
+    pub(crate) fn tailnet(&self) -> Option<&TailnetListeners> {
+        self.tailnet.as_ref()
+    }
+
+    /// Says who comes over it; without one, nobody can.
+    pub(crate) fn who_is(&self) -> Arc<dyn WhoIs> {
+        match &self.tailnet {
+            Some(listeners) => Arc::clone(listeners.tailnet()) as Arc<dyn WhoIs>,
+            None => Arc::new(NoTailnet),
+        }
+    }
+
+    /// Follows the tailnet for good: this machine's name, its addresses, and whoever it belongs to.
+    pub(crate) async fn follow_tailnet(&self, access: &Access) {
+        let Some(listeners) = &self.tailnet else { return };
+        let mut seen = listeners.tailnet().watch();
+        let adjusting = async {
+            loop {
+                seen.mark_unchanged();
+                self.adjust_tailnet(access, &access.hold_doors().await).await;
+                let again = async {
+                    match listeners.has_faults() {
+                        true => sleep(RETRY).await,
+                        false => std::future::pending().await,
+                    }
+                };
+                tokio::select! {
+                    changed = seen.changed() => if changed.is_err() { return },
+                    () = again => {}
+                }
+            }
+        };
+        tokio::join!(
+            adjusting,
+            listeners.tailnet().follow(access),
+            certificate::keep(listeners.tailnet(), &self.certificates)
+        );
+    }
+
+    /// Takes up what is known of the tailnet now.
+    pub(crate) async fn adjust_tailnet(&self, access: &Access, held: &HeldDoors<'_>) {
+        let Some(listeners) = &self.tailnet else { return };
+        self.cover_node(listeners);
+        self.name_node(access);
+        if !held.are_open() {
+            return;
+        }
+        let change = listeners.plan().await;
+        self.note_tailnet(listeners);
+        let (opened, closes) = (change.open.len(), change.close.len());
+        let authority = self.bound().link_authority();
+        let connections = held.change(change, authority).await;
+        if opened + closes > 0 {
+            tracing::info!(
+                opened,
+                closed = closes,
+                connections,
+                "followed the addresses of the tailnet"
+            );
+        }
+    }
+
+    /// Takes up what is configured of the tailnet by now: who may come, which closes exactly the connections of those who may
+    /// not any more, and the ports. Says in sentences what waits for a restart.
+    pub(crate) async fn configure_tailnet(
+        &self,
+        access: &Access,
+        held: &HeldDoors<'_>,
+        config: &Config,
+    ) -> Vec<String> {
+        let Some(listeners) = &self.tailnet else {
+            let is_wanted = config.tailnet_mode != TailnetMode::Off;
+            return Vec::from_iter(is_wanted.then(|| "tailnet.mode waits for a restart".to_owned()));
+        };
+        let tailnet = listeners.tailnet();
+        let (allow, ports): (&[_], &[_]) = match config.tailnet_mode {
+            TailnetMode::Host => (&config.tailnet_allow, &config.tailnet_ports),
+            // What narrows does not wait.
+            TailnetMode::Off => (&[], &[]),
+        };
+        tailnet.allow(allow.to_vec(), access);
+        listeners.set_ports(ports);
+        self.adjust_tailnet(access, held).await;
+        let is_elsewhere = !tailnet.is_asked_at(&config.tailnet_socket);
+        Vec::from_iter(is_elsewhere.then(|| "tailnet.socket waits for a restart".to_owned()))
+    }
+
+    /// Lets requests use the name that the tailnet gives this machine.
+    pub(crate) fn name_node(&self, access: &Access) {
+        if let Some(listeners) = &self.tailnet {
+            let node = listeners.tailnet().seen().node;
+            access.set_tailnet_name(node.and_then(|node| node.name).as_deref());
+        }
+    }
+
+    /// Asks what this machine is in the tailnet now, and binds all of them, where none is bound.
+    pub(super) async fn bind_tailnet(&self) -> Vec<Listener> {
+        let Some(listeners) = &self.tailnet else {
+            return Vec::new();
+        };
+        // What came of it is noted, and said by the warnings.
+        listeners.tailnet().look().await.ok();
+        self.cover_node(listeners);
+        let bound = listeners.bind().await;
+        self.note_tailnet(listeners);
+        bound
+    }
+
+    fn cover_node(&self, listeners: &TailnetListeners) {
+        let node = listeners.tailnet().seen().node;
+        let (name, addresses) = node.map_or((None, Vec::new()), |node| (node.name, node.addresses));
+        match self.certificates.cover_node(name, addresses, certificates::now()) {
+            Ok(true) => tracing::info!("the certificate was made anew for the names in the tailnet"),
+            Ok(false) => {}
+            Err(error) => tracing::error!(%error, "the certificate could not be made anew for the tailnet"),
+        }
+    }
+
+    fn note_tailnet(&self, listeners: &TailnetListeners) {
+        let name = listeners.tailnet().seen().node.and_then(|node| node.name);
+        let first = listeners.open().first().copied();
+        self.bound().tailnet = first.map(|at| {
+            let address = match at {
+                std::net::SocketAddr::V4(at) => at.ip().to_string(),
+                std::net::SocketAddr::V6(at) => format!("[{}]", at.ip()),
+            };
+            (name.unwrap_or(address), at.port())
+        });
+    }
+}
+
+/// Between two attempts at an address that cannot be bound yet: an interface comes up shortly after tailscaled says so.
+const RETRY: Duration = Duration::from_secs(2);

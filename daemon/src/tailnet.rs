@@ -1,0 +1,224 @@
+//! The tailnet of this machine, by its tailscaled: who is behind an address, and what this node is (access.md 2).
+
+mod cache;
+pub(crate) mod certificate;
+mod follow;
+mod listeners;
+mod local_api;
+mod policy;
+
+use std::{
+    collections::BTreeSet,
+    net::{IpAddr, SocketAddr},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use futures_util::future::BoxFuture;
+use pairing::TailnetIdentity;
+use server::{Access, RemotePeer, WhoIs, WhoIsAnswer};
+use tokio::{
+    sync::{Semaphore, watch},
+    time::Instant,
+};
+
+pub(crate) use self::listeners::TailnetListeners;
+use self::local_api::{OwnNode, Phase};
+use self::{
+    cache::Cache,
+    certificate::Certificate,
+    local_api::{LocalApi, LocalApiError},
+};
+use crate::config::{Allowed, Config, TailnetMode};
+
+/// What is known of the tailnet, and who of it may come.
+pub(crate) struct Tailnet {
+    api: LocalApi,
+    allow: Mutex<Vec<Allowed>>,
+    seen: watch::Sender<Seen>,
+    /// What there is of a certificate for this machine's name.
+    certificate: watch::Sender<Certificate>,
+    /// Where there was ever a listener of the tailnet in this life: whoever comes there has to be known.
+    listeners: Mutex<BTreeSet<SocketAddr>>,
+    cache: Cache,
+    /// Questions about peers that are under way.
+    questions: Semaphore,
+    /// When it was last said in the log that a question failed: whoever keeps coming shall not fill the disk.
+    said: Mutex<Option<Instant>>,
+}
+
+/// What tailscaled said last.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Seen {
+    /// What it is doing; none where it does not answer.
+    pub(crate) phase: Option<Phase>,
+    /// This machine's node, as it was told last.
+    pub(crate) node: Option<OwnNode>,
+    /// Why it does not answer.
+    pub(crate) trouble: Option<String>,
+}
+
+impl Seen {
+    /// The addresses at which this machine is reached over the tailnet now; none where that is not known, and is what it was.
+    pub(crate) fn addresses(&self) -> Option<Vec<IpAddr>> {
+        match self.phase {
+            Some(Phase::Running) => Some(self.node.iter().flat_map(|node| node.addresses.clone()).collect()),
+            Some(Phase::NeedsLogin | Phase::Stopped) => Some(Vec::new()),
+            Some(Phase::Starting) | None => None,
+        }
+    }
+
+    /// The user whom this machine's node belongs to.
+    fn owner(&self) -> Option<&str> {
+        self.node.as_ref()?.user_id.as_deref()
+    }
+}
+
+impl Tailnet {
+    /// As it is configured; none where no tailnet is. Nothing is asked yet.
+    pub(crate) fn new(config: &Config) -> Option<Arc<Self>> {
+        match config.tailnet_mode {
+            TailnetMode::Off => None,
+            TailnetMode::Host => {
+                let (socket, allow) = (config.tailnet_socket.clone(), config.tailnet_allow.clone());
+                Some(Arc::new(Self::asking(socket, allow)))
+            }
+        }
+    }
+
+    fn asking(socket: PathBuf, allow: Vec<Allowed>) -> Self {
+        Self {
+            api: LocalApi::new(socket),
+            allow: Mutex::new(allow),
+            seen: watch::Sender::new(Seen::default()),
+            certificate: watch::Sender::default(),
+            listeners: Mutex::default(),
+            cache: Cache::default(),
+            questions: Semaphore::new(QUESTIONS),
+            said: Mutex::default(),
+        }
+    }
+
+    /// What tailscaled said last.
+    pub(crate) fn seen(&self) -> Seen {
+        self.seen.borrow().clone()
+    }
+
+    /// The same, as it changes.
+    pub(crate) fn watch(&self) -> watch::Receiver<Seen> {
+        self.seen.subscribe()
+    }
+
+    /// What there is of a certificate for this machine's name.
+    pub(crate) fn certificate(&self) -> Certificate {
+        self.certificate.borrow().clone()
+    }
+
+    /// From now on who comes to this address has to be known.
+    pub(crate) fn guard(&self, listener: SocketAddr) {
+        self.listeners().insert(listener);
+    }
+
+    /// Changes who may come, and closes exactly the connections of those who may not any more: how many there were.
+    pub(crate) fn allow(&self, allow: Vec<Allowed>, access: &Access) -> usize {
+        *self.allowed() = allow;
+        self.cache.empty();
+        access.close_unlisted()
+    }
+
+    /// Takes this for what tailscaled said.
+    #[cfg(test)]
+    fn see(&self, seen: Seen) {
+        self.seen.send_replace(seen);
+    }
+
+    /// Whether this is where tailscaled is asked.
+    pub(crate) fn is_asked_at(&self, socket: &Path) -> bool {
+        self.api.socket() == socket
+    }
+
+    /// Whether a listener is reached over the tailnet.
+    fn is_ours(&self, listener: SocketAddr) -> bool {
+        self.listeners().contains(&listener) || self.is_own(listener.ip())
+    }
+
+    /// Whether this node has the address.
+    fn is_own(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        let seen = self.seen.borrow();
+        seen.node
+            .as_ref()
+            .is_some_and(|node| node.addresses.contains(&address))
+    }
+
+    async fn find(&self, address: IpAddr) -> Result<Option<TailnetIdentity>, LocalApiError> {
+        let asked = match self.cache.find(address) {
+            Ok(who) => return Ok(Some(who)),
+            Err(asked) => asked,
+        };
+        // It is never closed. Whoever waits here waits for their handshake, which has its time.
+        let Ok(_turn) = self.questions.acquire().await else {
+            return Ok(None);
+        };
+        let who = self.api.who_is(address).await?;
+        if let Some(who) = &who {
+            self.cache.keep(asked, address, who);
+        }
+        Ok(who)
+    }
+
+    fn say_unasked(&self, address: IpAddr, error: &LocalApiError) {
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        if said.is_none_or(|said| said.elapsed() >= SAID_EVERY) {
+            *said = Some(Instant::now());
+            tracing::warn!(%address, %error, "who comes over the tailnet cannot be asked and is closed, which is said once a minute");
+        }
+    }
+
+    fn allowed(&self) -> MutexGuard<'_, Vec<Allowed>> {
+        self.allow.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn listeners(&self) -> MutexGuard<'_, BTreeSet<SocketAddr>> {
+        self.listeners.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl WhoIs for Tailnet {
+    fn who_is<'a>(&'a self, peer: &'a RemotePeer) -> BoxFuture<'a, WhoIsAnswer> {
+        Box::pin(async move {
+            let address = peer.address.ip().to_canonical();
+            // From this machine's own address it comes from any of its users: as over loopback, nobody is known.
+            if !self.is_ours(peer.listener) || self.is_own(address) {
+                return WhoIsAnswer::NotATailnet;
+            }
+            match self.find(address).await {
+                Ok(Some(who)) => self.judge(who),
+                Ok(None) => WhoIsAnswer::Refused,
+                Err(error) => {
+                    self.say_unasked(address, &error);
+                    WhoIsAnswer::Refused
+                }
+            }
+        })
+    }
+
+    fn judge(&self, who: TailnetIdentity) -> WhoIsAnswer {
+        let allow = self.allowed();
+        policy::judge(who, &allow, self.seen.borrow().owner())
+    }
+
+    fn knows_logins(&self) -> bool {
+        true
+    }
+}
+
+/// Peers that are asked about at a time.
+const QUESTIONS: usize = 16;
+
+/// Least time between two lines of the log about questions that failed.
+const SAID_EVERY: Duration = Duration::from_secs(60);
+
+#[cfg(test)]
+mod tests;

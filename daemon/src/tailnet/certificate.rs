@@ -1,0 +1,209 @@
+//! The certificate for this machine's MagicDNS name, from tailscaled, which gets it from a public authority (access.md 9).
+
+use std::{sync::Arc, time::Duration};
+
+use certs::{Pair, PairError, Source, UnixTime};
+use tokio::time::{Instant, sleep};
+
+use super::{Phase, Seen, Tailnet, local_api::LocalApiError};
+use crate::certificates::{self, Certificates};
+
+/// What there is of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Certificate {
+    /// The tailnet hands out none, as far as is known.
+    #[default]
+    Disabled,
+    /// It is being asked for.
+    Awaited,
+    /// Whoever asks by the name is shown it, until then.
+    Served(UnixTime),
+    /// It could not be had, so that whoever asks by the name is shown the identity's own.
+    Failed(String),
+}
+
+/// Why there is none.
+#[derive(Debug, thiserror::Error)]
+enum NoCertificate {
+    #[error(transparent)]
+    Asked(#[from] LocalApiError),
+    #[error("what tailscaled has {0}")]
+    Unusable(#[from] PairError),
+    #[error("what tailscaled has is for another name")]
+    OtherName,
+}
+
+/// Gets it, serves it, and has it renewed, for good.
+pub(crate) async fn keep(tailnet: &Tailnet, certificates: &Certificates) {
+    let mut seen = tailnet.watch();
+    let mut kept = Kept::default();
+    loop {
+        let wanted = wanted(&seen.borrow_and_update());
+        kept.drop_what_is_over(&wanted, certificates);
+        let Wanted::Named(name) = wanted else {
+            if wanted == Wanted::Nothing {
+                tailnet.certificate.send_replace(Certificate::Disabled);
+            }
+            tokio::select! {
+                changed = seen.changed() => if changed.is_err() { return },
+                () = sleep(LOOK) => {}
+            }
+            continue;
+        };
+        let wait = kept.wait(certificates::now());
+        if wait.is_zero() {
+            kept.renew(&name, tailnet, certificates).await;
+            continue;
+        }
+        tokio::select! {
+            changed = seen.changed() => if changed.is_err() { return },
+            () = sleep(wait) => {}
+        }
+    }
+}
+
+/// What there is to get a certificate for.
+#[derive(Debug, PartialEq, Eq)]
+enum Wanted {
+    Named(String),
+    Nothing,
+    /// It is not known: what is served is served on.
+    Unknown,
+}
+
+fn wanted(seen: &Seen) -> Wanted {
+    let name = seen.node.as_ref().filter(|node| node.has_certificates);
+    match (seen.phase, name.and_then(|node| node.name.clone())) {
+        (Some(Phase::Running), Some(name)) => Wanted::Named(name),
+        (Some(Phase::Running), None) => Wanted::Nothing,
+        _ => Wanted::Unknown,
+    }
+}
+
+#[derive(Default)]
+struct Kept {
+    served: Option<(String, Arc<Pair>)>,
+    /// When it is tried again.
+    again: Option<Instant>,
+    failures: u32,
+}
+
+impl Kept {
+    /// Stops serving what is for another name, or has ended.
+    fn drop_what_is_over(&mut self, wanted: &Wanted, certificates: &Certificates) {
+        let is_over = self.served.as_ref().is_some_and(|(name, pair)| {
+            let is_for_another = match wanted {
+                Wanted::Named(wanted) => wanted != name,
+                Wanted::Nothing => true,
+                Wanted::Unknown => false,
+            };
+            is_for_another || !pair.is_good(certificates::now())
+        });
+        if is_over {
+            certificates.resolver().serve(Source::Tailnet, None);
+            *self = Self::default();
+        }
+    }
+
+    /// How long until it is asked for.
+    fn wait(&self, now: UnixTime) -> Duration {
+        if let Some(again) = self.again {
+            return again.saturating_duration_since(Instant::now()).min(LOOK);
+        }
+        // Clocks are set and machines sleep: the time to wait is no more than a guess.
+        self.served
+            .as_ref()
+            .map_or(Duration::ZERO, |(_, pair)| due_in(pair, now).min(LOOK))
+    }
+
+    async fn renew(&mut self, name: &str, tailnet: &Tailnet, certificates: &Certificates) {
+        if self.served.is_none() && self.failures == 0 {
+            tailnet.certificate.send_replace(Certificate::Awaited);
+        }
+        match fetch(name, tailnet).await {
+            Ok(pair) => {
+                let now = certificates::now();
+                self.failures = 0;
+                // As long as it has no newer one, tailscaled is at it: the nearer the end, the oftener it is asked.
+                self.again = due_in(&pair, now)
+                    .is_zero()
+                    .then(|| Instant::now() + (left(&pair, now) / 4).clamp(SOON, LOOK));
+                self.serve(name, Arc::new(pair), tailnet, certificates);
+            }
+            Err(error) => {
+                self.again = Some(Instant::now() + pause(self.failures));
+                self.failures = self.failures.saturating_add(1);
+                let why = explained(&error);
+                tracing::warn!(name, why, "there is no certificate from the tailnet");
+                if self.served.is_none() {
+                    tailnet.certificate.send_replace(Certificate::Failed(why));
+                }
+            }
+        }
+    }
+
+    fn serve(&mut self, name: &str, pair: Arc<Pair>, tailnet: &Tailnet, certificates: &Certificates) {
+        let is_other = |(_, served): &(String, Arc<Pair>)| served.key.cert != pair.key.cert;
+        if self.served.as_ref().is_none_or(is_other) {
+            tracing::info!(
+                name,
+                issuer = pair.issuer,
+                "whoever asks by the name in the tailnet is shown its certificate"
+            );
+            certificates
+                .resolver()
+                .serve(Source::Tailnet, Some(Arc::clone(&pair)));
+        }
+        tailnet
+            .certificate
+            .send_replace(Certificate::Served(pair.not_after));
+        self.served = Some((name.to_owned(), pair));
+    }
+}
+
+async fn fetch(name: &str, tailnet: &Tailnet) -> Result<Pair, NoCertificate> {
+    let pem = tailnet.api.certificate(name).await?;
+    // The key and the chain stand in the same text.
+    let pair = Pair::from_pem(&pem, &pem, certificates::now())?;
+    match pair.names.has_host(name) {
+        true => Ok(pair),
+        false => Err(NoCertificate::OtherName),
+    }
+}
+
+/// What went wrong, and what to do about it.
+fn explained(error: &NoCertificate) -> String {
+    match error {
+        NoCertificate::Asked(LocalApiError::Denied(_)) => format!(
+            "{error}; `sudo tailscale set --operator=$USER` lets you ask, or TS_PERMIT_CERT_UID in /etc/default/tailscaled"
+        ),
+        error => error.to_string(),
+    }
+}
+
+/// How long until it is renewed: when a third of its life is left.
+fn due_in(pair: &Pair, now: UnixTime) -> Duration {
+    let life = Duration::from_secs(pair.not_after.as_secs().saturating_sub(pair.not_before.as_secs()));
+    left(pair, now).saturating_sub(life / 3)
+}
+
+fn left(pair: &Pair, now: UnixTime) -> Duration {
+    Duration::from_secs(pair.not_after.as_secs().saturating_sub(now.as_secs()))
+}
+
+/// How long after so many failures it is tried again.
+fn pause(failures: u32) -> Duration {
+    (FIRST_PAUSE * 2u32.saturating_pow(failures.min(10))).min(LOOK)
+}
+
+/// Between two looks at the clock, and at most between two attempts.
+const LOOK: Duration = Duration::from_secs(60 * 60);
+
+/// Between the first attempt that failed and the next.
+const FIRST_PAUSE: Duration = Duration::from_secs(60);
+
+/// At least between two questions for a newer one.
+const SOON: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests;

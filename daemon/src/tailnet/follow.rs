@@ -1,0 +1,113 @@
+//! Following what tailscaled says of this node: by its bus, so that nothing is asked while nothing changes.
+
+use std::time::Duration;
+
+use server::Access;
+use tokio::time::sleep;
+
+use super::{Seen, Tailnet, local_api::LocalApiError};
+
+impl Tailnet {
+    /// Asks what this node is, and notes the answer, or that there is none.
+    pub(crate) async fn look(&self) -> Result<(), LocalApiError> {
+        let (seen, outcome) = match self.api.status().await {
+            Ok((phase, node)) => {
+                let phase = Some(phase);
+                (
+                    Seen {
+                        phase,
+                        node,
+                        trouble: None,
+                    },
+                    Ok(()),
+                )
+            }
+            Err(error) => {
+                let seen = Seen {
+                    phase: None,
+                    node: self.seen().node,
+                    trouble: Some(error.to_string()),
+                };
+                (seen, Err(error))
+            }
+        };
+        self.note(seen);
+        outcome
+    }
+
+    fn note(&self, seen: Seen) {
+        self.seen.send_if_modified(|last| {
+            let has_changed = *last != seen;
+            if has_changed {
+                say(last, &seen);
+                *last = seen;
+            }
+            has_changed
+        });
+    }
+
+    /// Follows it for good. Where somebody else becomes the owner of this node, who may come is judged anew.
+    pub(crate) async fn follow(&self, access: &Access) {
+        let mut pause = SHORT;
+        loop {
+            if self.follow_bus(access).await.is_ok() {
+                pause = SHORT;
+            }
+            sleep(pause).await;
+            pause = (pause * 2).min(LONG);
+        }
+    }
+
+    /// The same until tailscaled ends, or does not answer; then also whether it ever did.
+    async fn follow_bus(&self, access: &Access) -> Result<(), LocalApiError> {
+        let changes = self.api.changes().await;
+        self.look_and_judge(access).await?;
+        // One that does not let us follow is asked again and again.
+        let mut changes = changes?;
+        while changes.next().await.is_ok() {
+            if self.look_and_judge(access).await.is_err() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    async fn look_and_judge(&self, access: &Access) -> Result<(), LocalApiError> {
+        let before = self.seen().owner().map(str::to_owned);
+        // Whatever has changed may be who somebody is.
+        self.cache.empty();
+        let outcome = self.look().await;
+        if self.seen().owner() != before.as_deref() {
+            access.close_unlisted();
+        }
+        outcome
+    }
+}
+
+/// Puts a change into the log.
+fn say(last: &Seen, seen: &Seen) {
+    if let Some(trouble) = &seen.trouble {
+        if last.trouble.as_ref() != Some(trouble) {
+            tracing::warn!(
+                error = trouble,
+                "what the tailnet is cannot be asked: nobody new comes in over it"
+            );
+        }
+        return;
+    }
+    let node = seen.node.as_ref();
+    tracing::info!(
+        phase = ?seen.phase,
+        name = node.and_then(|node| node.name.as_deref()),
+        addresses = ?node.map(|node| &node.addresses),
+        user = node.and_then(|node| node.user.as_deref()),
+        tags = ?node.map(|node| &node.tags),
+        "the tailnet"
+    );
+}
+
+/// Before tailscaled is asked again, the first time: it starts again within a second.
+const SHORT: Duration = Duration::from_millis(250);
+
+/// The same when it has been away for long.
+const LONG: Duration = Duration::from_secs(15);

@@ -1,0 +1,239 @@
+//! Listeners at the addresses that this machine has in its tailnet: they come and go with these.
+
+use std::{
+    collections::BTreeMap,
+    net::{IpAddr, SocketAddr},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use protocol::access::{TailnetCertificate, TailnetState, TailnetStatus};
+use server::{DoorChange, Listener};
+use tokio::net::TcpListener;
+
+use super::{Phase, Tailnet, certificate::Certificate};
+use crate::{
+    certificates::{self, Certificates},
+    config::Allowed,
+};
+
+/// The listeners of the configured ports.
+pub(crate) struct TailnetListeners {
+    tailnet: Arc<Tailnet>,
+    certificates: Arc<Certificates>,
+    bound: Mutex<Bound>,
+}
+
+#[derive(Default)]
+struct Bound {
+    ports: Vec<Port>,
+    open: BTreeMap<SocketAddr, u16>,
+    /// What could not be bound, and why.
+    faults: Vec<String>,
+}
+
+/// One port.
+#[derive(Clone, Copy)]
+struct Port {
+    configured: u16,
+    /// Where it was bound at first, so that devices find it again.
+    at: Option<u16>,
+}
+
+impl TailnetListeners {
+    /// Opens nothing yet.
+    pub(crate) fn new(tailnet: Arc<Tailnet>, certificates: Arc<Certificates>, ports: &[u16]) -> Self {
+        let listeners = Self {
+            tailnet,
+            certificates,
+            bound: Mutex::default(),
+        };
+        listeners.set_ports(ports);
+        listeners
+    }
+
+    /// What is known of the tailnet.
+    pub(crate) fn tailnet(&self) -> &Arc<Tailnet> {
+        &self.tailnet
+    }
+
+    /// Other ports, from the next change on.
+    pub(crate) fn set_ports(&self, ports: &[u16]) {
+        let mut bound = self.bound();
+        let known = std::mem::take(&mut bound.ports);
+        let as_before = |configured: u16| known.iter().copied().find(|port| port.configured == configured);
+        let port = |configured: &u16| {
+            let new = Port {
+                configured: *configured,
+                at: None,
+            };
+            as_before(*configured).unwrap_or(new)
+        };
+        bound.ports = ports.iter().map(port).collect();
+    }
+
+    /// Where it listens now.
+    pub(crate) fn open(&self) -> Vec<SocketAddr> {
+        self.bound().open.keys().copied().collect()
+    }
+
+    /// Whether something could not be bound.
+    pub(crate) fn has_faults(&self) -> bool {
+        !self.bound().faults.is_empty()
+    }
+
+    /// Binds everything, where nothing is bound any more: at the start, and after a lock-down. What cannot be bound is said, and
+    /// is no error: the rest of the daemon serves.
+    pub(crate) async fn bind(&self) -> Vec<Listener> {
+        self.bound().open.clear();
+        self.plan().await.open
+    }
+
+    /// Binds what has come, and says what else is to change. None where it is not known what is there now: then everything stays
+    /// as it is.
+    pub(crate) async fn plan(&self) -> DoorChange {
+        let Some(addresses) = self.tailnet.seen().addresses() else {
+            return DoorChange::default();
+        };
+        let ports = self.bound().ports.clone();
+        let is_wanted = |at: &SocketAddr, configured: u16| {
+            addresses.contains(&at.ip()) && ports.iter().any(|port| port.configured == configured)
+        };
+        let close = {
+            let mut bound = self.bound();
+            bound.faults.clear();
+            let gone = bound
+                .open
+                .extract_if(.., |at, configured| !is_wanted(at, *configured));
+            gone.map(|(at, _)| at).collect()
+        };
+        let mut open = Vec::new();
+        for port in &ports {
+            for address in &addresses {
+                open.extend(self.bind_one(*address, port.configured).await);
+            }
+        }
+        DoorChange {
+            open,
+            close,
+            ..DoorChange::default()
+        }
+    }
+
+    async fn bind_one(&self, address: IpAddr, configured: u16) -> Option<Listener> {
+        let at = {
+            let bound = self.bound();
+            let is_open = |(at, of): (&SocketAddr, &u16)| at.ip() == address && *of == configured;
+            if bound.open.iter().any(is_open) {
+                return None;
+            }
+            let port = bound.ports.iter().find(|port| port.configured == configured)?;
+            SocketAddr::new(address, port.at.unwrap_or(configured))
+        };
+        let listener = TcpListener::bind(at).await;
+        let bound = listener.and_then(|listener| Ok((listener.local_addr()?, listener)));
+        match bound {
+            Ok((at, listener)) => {
+                // Before anybody can come.
+                self.tailnet.guard(at);
+                let mut bound = self.bound();
+                bound.open.insert(at, configured);
+                let ports = bound.ports.iter_mut();
+                ports
+                    .filter(|port| port.configured == configured)
+                    .for_each(|port| port.at = Some(at.port()));
+                let config = self.certificates.tls(at);
+                Some(Listener::Tls { listener, config })
+            }
+            Err(error) => {
+                tracing::error!(%at, %error, "a listener of the tailnet cannot be bound");
+                let fault = format!("{at}, an address of the tailnet, cannot be bound: {error}");
+                self.bound().faults.push(fault);
+                None
+            }
+        }
+    }
+
+    /// What keeps devices from coming over the tailnet, each with what to do about it.
+    pub(crate) fn problems(&self) -> Vec<String> {
+        let (seen, allow) = (self.tailnet.seen(), self.tailnet.allowed().clone());
+        let bound = self.bound();
+        let mut problems = bound.faults.clone();
+        problems.extend(unreachable(&seen).map(|why| match bound.ports.is_empty() {
+            true => format!("the tailnet is not there: {why}"),
+            false => format!("no listener of the tailnet can be reached: {why}"),
+        }));
+        let tags = seen.node.as_ref().map_or(&[][..], |node| &node.tags);
+        if !tags.is_empty() && allow.contains(&Allowed::Oneself) {
+            problems.push(format!(
+                "this machine's node is tagged ({}) and belongs to no user: \"self\" in tailnet.allow means nobody; name \
+                 logins or tags",
+                tags.join(", ")
+            ));
+        }
+        if let Certificate::Failed(why) = self.tailnet.certificate() {
+            problems.push(format!("browsers warn of the certificate: {why}"));
+        }
+        if allow.is_empty() {
+            problems.push("tailnet.allow is empty: nobody may come over the tailnet".to_owned());
+        }
+        problems
+    }
+
+    /// What there is to say of the tailnet.
+    pub(crate) fn status(&self) -> TailnetStatus {
+        let seen = self.tailnet.seen();
+        let state = match seen.phase {
+            Some(Phase::Running) => TailnetState::Running,
+            Some(Phase::Starting) => TailnetState::Starting,
+            Some(Phase::NeedsLogin) => TailnetState::NeedsLogin,
+            Some(Phase::Stopped) => TailnetState::Stopped,
+            None => TailnetState::Unknown,
+        };
+        let node = seen.node.as_ref();
+        let addresses = node.into_iter().flat_map(|node| &node.addresses);
+        TailnetStatus {
+            state,
+            name: node.and_then(|node| node.name.clone()),
+            addresses: addresses.map(ToString::to_string).collect(),
+            user: node.and_then(|node| node.user.clone()),
+            tags: node.map(|node| node.tags.clone()).unwrap_or_default(),
+            listeners: self.open().iter().map(ToString::to_string).collect(),
+            certificate: match self.tailnet.certificate() {
+                Certificate::Disabled => TailnetCertificate::Disabled,
+                Certificate::Awaited => TailnetCertificate::Awaited,
+                Certificate::Served(until) => TailnetCertificate::Served {
+                    until: certificates::timestamp(until),
+                },
+                Certificate::Failed(_) => TailnetCertificate::Failed,
+            },
+            problems: self.problems(),
+        }
+    }
+
+    fn bound(&self) -> MutexGuard<'_, Bound> {
+        self.bound.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn unreachable(seen: &super::Seen) -> Option<String> {
+    match seen.phase {
+        None => {
+            let trouble = seen.trouble.as_deref().unwrap_or("tailscaled was not asked yet");
+            Some(format!(
+                "{trouble}; see `systemctl status tailscaled` and tailnet.socket"
+            ))
+        }
+        Some(Phase::Starting) => Some("tailscaled is still starting".to_owned()),
+        Some(Phase::NeedsLogin) => {
+            Some("this machine is not signed in; `sudo tailscale up` does it".to_owned())
+        }
+        Some(Phase::Stopped) => Some("it is switched off; `sudo tailscale up` switches it on".to_owned()),
+        Some(Phase::Running) => seen
+            .addresses()
+            .is_some_and(|addresses| addresses.is_empty())
+            .then(|| "this machine has no address in it".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,137 @@
+use std::{net::SocketAddr, path::PathBuf, sync::Arc};
+
+use certs::{Identity, Names};
+use tempfile::TempDir;
+
+use super::TailnetListeners;
+use crate::{
+    certificates::{self, Certificates},
+    config::Allowed,
+    tailnet::{OwnNode, Phase, Seen, Tailnet},
+};
+
+fn listeners(allow: &[Allowed]) -> (TempDir, TailnetListeners) {
+    let home = tempfile::tempdir().unwrap();
+    let keys = home.path().join("keys");
+    let identity = Identity::load_or_create(&keys).unwrap();
+    let names = Names::new("0011223344556677");
+    let certificates = Certificates::open(keys, identity, names, certificates::now()).unwrap();
+    let tailnet = Arc::new(Tailnet::asking(PathBuf::from("/nonexistent"), allow.to_vec()));
+    (home, TailnetListeners::new(tailnet, certificates, &[0]))
+}
+
+/// A node that runs at these addresses, which are this machine's as it happens.
+fn running(addresses: &[&str]) -> Seen {
+    let node = OwnNode {
+        name: Some("box.tail1234.ts.net".to_owned()),
+        addresses: addresses.iter().map(|text| text.parse().unwrap()).collect(),
+        user_id: Some("42".to_owned()),
+        user: Some("alice@example.com".to_owned()),
+        tags: Vec::new(),
+        has_certificates: false,
+    };
+    Seen {
+        phase: Some(Phase::Running),
+        node: Some(node),
+        trouble: None,
+    }
+}
+
+fn hosts(open: &[SocketAddr]) -> Vec<String> {
+    open.iter().map(|at| at.ip().to_string()).collect()
+}
+
+#[tokio::test]
+async fn it_listens_at_the_addresses_of_the_tailnet_alone_and_follows_them() {
+    let (_home, listeners) = listeners(&[Allowed::Oneself]);
+    let tailnet = Arc::clone(listeners.tailnet());
+    tailnet.see(running(&["127.0.0.2"]));
+    assert_eq!(listeners.bind().await.len(), 1);
+    let first = listeners.open()[0];
+    assert_eq!(hosts(&listeners.open()), ["127.0.0.2"]);
+    assert!(listeners.problems().is_empty());
+    tailnet.see(running(&["127.0.0.2", "127.0.0.3"]));
+    let change = listeners.plan().await;
+    assert_eq!((change.open.len(), change.close.len()), (1, 0));
+    let second = listeners.open()[1];
+    assert_eq!(second.port(), first.port(), "devices find it where it was");
+    tailnet.see(running(&["127.0.0.3"]));
+    let change = listeners.plan().await;
+    assert_eq!((change.open.len(), change.close), (0, vec![first]));
+    assert_eq!(listeners.open(), [second]);
+}
+
+#[tokio::test]
+async fn what_is_not_known_changes_nothing_and_a_tailnet_that_is_left_closes_everything() {
+    let (_home, listeners) = listeners(&[Allowed::Oneself]);
+    let tailnet = Arc::clone(listeners.tailnet());
+    tailnet.see(running(&["127.0.0.2"]));
+    let _bound = listeners.bind().await;
+    let open = listeners.open();
+    for phase in [None, Some(Phase::Starting)] {
+        tailnet.see(Seen {
+            phase,
+            ..running(&["127.0.0.2"])
+        });
+        let change = listeners.plan().await;
+        assert!(change.open.is_empty() && change.close.is_empty());
+        assert_eq!(listeners.open(), open);
+    }
+    tailnet.see(Seen {
+        phase: Some(Phase::Stopped),
+        ..running(&["127.0.0.2"])
+    });
+    assert_eq!(listeners.plan().await.close, open);
+    assert!(listeners.open().is_empty());
+    let problems = listeners.problems();
+    assert!(problems[0].contains("`sudo tailscale up`"), "{problems:?}");
+}
+
+#[tokio::test]
+async fn an_address_that_cannot_be_bound_is_said_and_keeps_no_other_from_it() {
+    let (_home, listeners) = listeners(&[Allowed::Oneself]);
+    let tailnet = Arc::clone(listeners.tailnet());
+    // Of TEST-NET-1 (RFC 5737): no machine has it.
+    tailnet.see(running(&["192.0.2.1", "127.0.0.2"]));
+    assert_eq!(listeners.bind().await.len(), 1);
+    assert!(listeners.has_faults());
+    let problems = listeners.problems();
+    assert!(problems[0].starts_with("192.0.2.1:0"), "{problems:?}");
+    tailnet.see(running(&["127.0.0.2"]));
+    listeners.plan().await;
+    assert!(!listeners.has_faults() && listeners.problems().is_empty());
+}
+
+#[tokio::test]
+async fn other_ports_come_and_go_with_the_configuration() {
+    let (_home, listeners) = listeners(&[Allowed::Oneself]);
+    listeners.tailnet().see(running(&["127.0.0.2"]));
+    let _bound = listeners.bind().await;
+    let open = listeners.open();
+    listeners.set_ports(&[0]);
+    let change = listeners.plan().await;
+    assert!(change.open.is_empty() && change.close.is_empty());
+    listeners.set_ports(&[]);
+    assert_eq!(listeners.plan().await.close, open);
+}
+
+#[test]
+fn what_keeps_devices_away_is_said_with_what_to_do() {
+    let said = |allow: &[Allowed], seen: Seen| {
+        let (_home, listeners) = listeners(allow);
+        listeners.tailnet().see(seen);
+        listeners.problems().join("; ")
+    };
+    let oneself = [Allowed::Oneself];
+    assert!(said(&oneself, Seen::default()).contains("tailnet.socket"));
+    assert!(said(&[], running(&["127.0.0.2"])).contains("tailnet.allow is empty"));
+    assert!(said(&oneself, running(&[])).contains("no address"));
+    let mut tagged = running(&["127.0.0.2"]);
+    tagged.node.as_mut().unwrap().tags = vec!["tag:box".to_owned()];
+    let problem = said(&oneself, tagged.clone());
+    assert!(
+        problem.contains("tag:box") && problem.contains("means nobody"),
+        "{problem}"
+    );
+    assert_eq!(said(&[Allowed::Tag("tag:phone".to_owned())], tagged), "");
+}
