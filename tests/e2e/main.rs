@@ -23,4 +23,5 @@ mod secrets;
 mod sessions;
 mod store;
 mod storm;
+mod tailnet;
 mod workspace;

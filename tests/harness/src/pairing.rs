@@ -12,7 +12,7 @@ use ring::{
     signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair},
 };
 
-use crate::{Answer, Device, TestDaemon, device::TlsClient};
+use crate::{Answer, Device, TestDaemon, Tunnel, device::TlsClient};
 
 /// The key that a device makes for itself.
 pub struct DeviceKey(EcdsaKeyPair);
@@ -118,6 +118,12 @@ impl Pairing {
     /// Speaks to the daemon at the address it has now, after a restart.
     pub fn follow(&mut self, daemon: &TestDaemon) {
         self.client = TlsClient::new(daemon.address(), &self.pin);
+    }
+
+    /// Speaks to the daemon through a tunnel from now on.
+    pub fn through(mut self, tunnel: &Tunnel) -> Self {
+        self.client = TlsClient::new(tunnel.address(), &self.pin);
+        self
     }
 
     /// Steps 1 and 2: ask, then reveal; gives the code that this device shows.

@@ -1,6 +1,7 @@
 //! A tunnel to a daemon's TLS listener, which breaks when told to.
 
 use std::{
+    io,
     net::SocketAddr,
     sync::{
         Arc, Mutex, PoisonError,
@@ -10,7 +11,7 @@ use std::{
 
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional},
-    net::{TcpListener, TcpStream},
+    net::{TcpListener, TcpSocket, TcpStream},
     sync::Notify,
     task::JoinHandle,
 };
@@ -32,10 +33,17 @@ struct State {
 
 impl Tunnel {
     /// Listens on a free port of loopback.
-    ///
-    /// # Panics
-    /// Where there is no free port.
     pub async fn to(daemon: SocketAddr) -> Self {
+        Self::between(None, daemon).await
+    }
+
+    /// The same, as if what it passes on came from a machine of this address.
+    pub async fn from(source: &str, daemon: SocketAddr) -> Self {
+        let source = source.parse().expect("the test writes addresses");
+        Self::between(Some(SocketAddr::new(source, 0)), daemon).await
+    }
+
+    async fn between(source: Option<SocketAddr>, daemon: SocketAddr) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("a bound listener has an address");
         let state = Arc::new(State::default());
@@ -49,7 +57,7 @@ impl Tunnel {
                 let state = Arc::clone(&passing);
                 tokio::spawn(async move {
                     tokio::select! {
-                        () = pass(client, daemon, &state) => {}
+                        () = pass(client, source, daemon, &state) => {}
                         () = state.cut.notified() => {}
                     }
                 });
@@ -92,8 +100,8 @@ impl Drop for Tunnel {
     }
 }
 
-async fn pass(mut client: TcpStream, daemon: SocketAddr, state: &State) {
-    let Ok(mut daemon) = TcpStream::connect(daemon).await else {
+async fn pass(mut client: TcpStream, source: Option<SocketAddr>, daemon: SocketAddr, state: &State) {
+    let Ok(mut daemon) = dial(source, daemon).await else {
         return;
     };
     let mut first = vec![0; 4096];
@@ -110,4 +118,13 @@ async fn pass(mut client: TcpStream, daemon: SocketAddr, state: &State) {
         .unwrap_or_else(PoisonError::into_inner)
         .push(first);
     copy_bidirectional(&mut client, &mut daemon).await.ok();
+}
+
+async fn dial(source: Option<SocketAddr>, to: SocketAddr) -> io::Result<TcpStream> {
+    let Some(source) = source else {
+        return TcpStream::connect(to).await;
+    };
+    let socket = TcpSocket::new_v4()?;
+    socket.bind(source)?;
+    socket.connect(to).await
 }

@@ -1,0 +1,82 @@
+//! The certificate for the MagicDNS name: by SNI, renewed before it ends, and never in the way of the identity's own.
+
+use std::{net::SocketAddr, time::Duration};
+
+use certs::{IDENTITY_SERVER_NAME, SpkiPin};
+use harness::{TestDaemon, Tunnel, shown, until};
+use protocol::access::TailnetCertificate;
+use rustls::pki_types::{CertificateDer, pem::PemObject};
+
+use super::{NODE, PHONE, daemon, listener_at, status, tailnet};
+
+const QUARTER: Duration = Duration::from_secs(90 * 24 * 60 * 60);
+
+async fn pin_at(address: SocketAddr, name: &str) -> String {
+    SpkiPin::of_certificate(&shown(address, name).await)
+        .unwrap()
+        .to_string()
+}
+
+fn pin_of(pem: &str) -> String {
+    let certificate = CertificateDer::from_pem_slice(pem.as_bytes()).unwrap();
+    SpkiPin::of_certificate(&certificate).unwrap().to_string()
+}
+
+async fn until_shown(address: SocketAddr, name: &str, pin: &str) {
+    let look = || async { (pin_at(address, name).await == pin).then_some(()) };
+    until("another certificate", look).await;
+}
+
+async fn certificate(daemon: &TestDaemon) -> TailnetCertificate {
+    status(daemon).await.tailnet.unwrap().certificate
+}
+
+#[tokio::test]
+async fn who_asks_by_the_name_is_shown_its_certificate_and_native_clients_the_identitys() {
+    let tailscaled = tailnet();
+    let pem = tailscaled.certify(QUARTER);
+    let daemon = daemon(&tailscaled, r#"["self"]"#).await;
+    let phone = Tunnel::from(PHONE, listener_at(&daemon, NODE).await).await;
+    until_shown(phone.address(), tailscaled.name(), &pin_of(&pem)).await;
+    assert!(matches!(
+        certificate(&daemon).await,
+        TailnetCertificate::Served { .. }
+    ));
+    for name in [IDENTITY_SERVER_NAME, "localhost", "other.tail1234.ts.net"] {
+        assert_eq!(pin_at(phone.address(), name).await, daemon.pin(), "{name}");
+    }
+    assert_eq!(tailscaled.asked("cert/"), 1);
+    // And when the tailnet hands out none any more, it is shown no more.
+    tailscaled.uncertify();
+    until_shown(phone.address(), tailscaled.name(), daemon.pin()).await;
+    assert_eq!(certificate(&daemon).await, TailnetCertificate::Disabled);
+}
+
+#[tokio::test]
+async fn failing_to_get_it_is_a_warning_and_the_identitys_own_serves() {
+    let tailscaled = tailnet();
+    tailscaled.certify_not(403, "cert access denied\n");
+    let daemon = daemon(&tailscaled, r#"["self"]"#).await;
+    let phone = Tunnel::from(PHONE, listener_at(&daemon, NODE).await).await;
+    let failed = || async {
+        let tailnet = status(&daemon).await.tailnet.unwrap();
+        (tailnet.certificate == TailnetCertificate::Failed).then_some(tailnet.problems)
+    };
+    let problems = until("the certificate to fail", failed).await.join(" ");
+    assert!(
+        problems.contains("cert access denied") && problems.contains("--operator"),
+        "{problems}"
+    );
+    assert_eq!(pin_at(phone.address(), tailscaled.name()).await, daemon.pin());
+}
+
+#[tokio::test]
+async fn it_is_renewed_before_it_ends() {
+    let tailscaled = tailnet();
+    let first = tailscaled.certify(Duration::from_secs(20));
+    let daemon = daemon(&tailscaled, r#"["self"]"#).await;
+    let phone = Tunnel::from(PHONE, listener_at(&daemon, NODE).await).await;
+    until_shown(phone.address(), tailscaled.name(), &pin_of(&first)).await;
+    let second = tailscaled.certify(QUARTER);
+    until_shown(phone.address(), tailscaled.name(), &pin_of(&second)).await;
+}

@@ -1,0 +1,69 @@
+//! Another list of who may come, while they are there.
+
+use harness::{Tailscaled, TestDaemon, Tunnel, until};
+use protocol::attach::Mode;
+
+use super::{BOB, NODE, PHONE, UNHEARD, daemon, listener_at, paired, shut_out, status, tailnet};
+
+/// Takes up another configuration.
+async fn reload(daemon: &TestDaemon, config: &str) {
+    std::fs::write(daemon.folder().join("config.toml"), config).unwrap();
+    daemon.cli(&["reload"]).await;
+}
+
+fn both(tailscaled: &Tailscaled) -> String {
+    tailscaled.config(r#"["self", "bob@example.com"]"#)
+}
+
+#[tokio::test]
+async fn who_is_taken_off_the_list_while_attached_is_closed_and_types_nothing_more_and_others_stay() {
+    let tailscaled = tailnet();
+    let daemon = daemon(&tailscaled, r#"["self", "bob@example.com"]"#).await;
+    let at = listener_at(&daemon, NODE).await;
+    let (alice, bob) = (Tunnel::from(PHONE, at).await, Tunnel::from(BOB, at).await);
+    let (alices, bobs) = (paired(&daemon, &alice).await, paired(&daemon, &bob).await);
+    let local = daemon.device(pairing::Role::Operator).await;
+    let session = daemon.owner().shell("cat").await;
+    let mut stays = alices.attach(&session.id, Mode::Write, "0").await;
+    let mut near = local.attach(&session.id, Mode::View, "0").await;
+    let mut goes = bobs.attach(&session.id, Mode::Write, "0").await;
+    goes.send_input(b"before\n").await;
+    near.until("before").await;
+    reload(&daemon, &tailscaled.config(r#"["self"]"#)).await;
+    goes.send_input(b"never\n").await;
+    goes.until_closed().await;
+    stays.send_input(b"after\n").await;
+    stays.until("after").await;
+    near.until("after").await;
+    assert!(!near.text().contains("never"), "{}", near.text());
+    assert!(shut_out(BOB, at).await < UNHEARD);
+    // And whoever is put on it again comes again, with what they had.
+    reload(&daemon, &both(&tailscaled)).await;
+    assert_eq!(bobs.get("/v1/whoami").await.verdict(), "200");
+}
+
+#[tokio::test]
+async fn what_is_switched_off_closes_at_once_and_what_waits_for_a_restart_says_so() {
+    let tailscaled = tailnet();
+    let daemon = daemon(&tailscaled, r#"["self"]"#).await;
+    let at = listener_at(&daemon, NODE).await;
+    let phone = Tunnel::from(PHONE, at).await;
+    let device = paired(&daemon, &phone).await;
+    let session = daemon.owner().shell("cat").await;
+    let mut attached = device.attach(&session.id, Mode::Write, "0").await;
+    let elsewhere = tailscaled
+        .config(r#"["self"]"#)
+        .replace("tailscaled.sock", "another.sock");
+    reload(&daemon, &elsewhere).await;
+    let degraded = status(&daemon).await.degraded.join(" ");
+    assert!(degraded.contains("tailnet.socket waits"), "{degraded}");
+    attached.send_input(b"still here\n").await;
+    attached.until("still here").await;
+    reload(&daemon, &tailscaled.config("[]")).await;
+    attached.until_closed().await;
+    let said = || async {
+        let problems = status(&daemon).await.tailnet.unwrap().problems.join(" ");
+        problems.contains("tailnet.allow is empty").then_some(())
+    };
+    until("the status to say so", said).await;
+}
