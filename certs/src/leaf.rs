@@ -98,7 +98,8 @@ impl Kept {
     }
 }
 
-pub(crate) fn pem_of(leaf: &CertificateDer<'_>) -> String {
+/// A certificate in PEM (RFC 7468).
+pub fn pem_of(leaf: &CertificateDer<'_>) -> String {
     use base64ct::{Base64, Encoding};
     let body = Base64::encode_string(leaf);
     let lines: Vec<&str> = (0..body.len())

@@ -18,6 +18,7 @@ pub mod verify;
 pub use authority::Authority;
 pub use error::CertsError;
 pub use identity::{Certified, Identity};
+pub use leaf::pem_of;
 pub use names::Names;
 pub use pair::{Pair, PairError, PairFilesError};
 pub use pin::SpkiPin;

@@ -1,6 +1,7 @@
 //! What the TLS listeners show: the identity's leaf, made anew in time, and what others issued.
 
 mod shown;
+mod trusted;
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -10,7 +11,8 @@ use std::{
 };
 
 use certs::{
-    Certified, CertsError, Identity, Names, Pair, PairFilesError, Resolver, Source, SpkiPin, UnixTime,
+    Authority, Certified, CertsError, Identity, Names, Pair, PairFilesError, Resolver, Source, SpkiPin,
+    UnixTime,
 };
 use server::{Shutdown, Stop, clock};
 use tokio::{sync::Notify, time::sleep};
@@ -21,6 +23,7 @@ use crate::config::{Config, PairFiles};
 /// The certificates of one daemon.
 pub(crate) struct Certificates {
     keys: PathBuf,
+    instance: String,
     resolver: Arc<Resolver>,
     held: Mutex<Held>,
     /// Woken when there is another leaf, which is due at another time.
@@ -38,6 +41,8 @@ struct Held {
     leaf: Certified,
     /// Where the pair that is served came from.
     pair: Option<PairFiles>,
+    /// What devices were told to trust.
+    authority: Option<Authority>,
 }
 
 impl Certificates {
@@ -48,12 +53,15 @@ impl Certificates {
     pub(crate) fn open(
         keys: PathBuf,
         identity: Identity,
+        instance: &str,
         names: Names,
         now: UnixTime,
     ) -> Result<Arc<Self>, CertsError> {
         let leaf = identity.kept_certificate(&keys, &names, now)?;
-        Ok(Arc::new(Self {
+        let authority = Authority::load(&keys, instance)?;
+        let certificates = Arc::new(Self {
             keys,
+            instance: instance.to_owned(),
             resolver: Resolver::new(leaf.clone()),
             held: Mutex::new(Held {
                 identity,
@@ -62,9 +70,12 @@ impl Certificates {
                 names,
                 leaf,
                 pair: None,
+                authority,
             }),
             changed: Notify::new(),
-        }))
+        });
+        certificates.issue(&certificates.held(), now);
+        Ok(certificates)
     }
 
     /// Chooses what is shown to whom; for who has certificates from elsewhere.
@@ -135,6 +146,7 @@ impl Certificates {
         held.configured = configured;
         held.node = node;
         held.names = names;
+        self.issue(&held, now);
         drop(held);
         self.changed.notify_one();
         Ok(is_other)
@@ -147,6 +159,7 @@ impl Certificates {
     pub(crate) fn renew(&self, now: UnixTime) -> Result<bool, CertsError> {
         let configured = {
             let held = self.held();
+            self.issue(&held, now);
             if held.leaf.renews_in(now).is_some() {
                 return Ok(false);
             }

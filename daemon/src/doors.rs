@@ -94,6 +94,11 @@ impl RemoteDoors {
         })
     }
 
+    /// Host and port by which a device reaches the daemon best.
+    pub(crate) fn link_authority(&self) -> Option<String> {
+        self.bound().link_authority()
+    }
+
     /// The listeners that were bound last.
     pub(crate) fn endpoints(&self) -> Vec<TlsEndpoint> {
         let (pin, names) = (

@@ -28,6 +28,14 @@ pub fn routes() -> Routes<App> {
         .route::<DaemonManage, _, _>(Method::POST, "/v1/reload", None, reload::reload)
         .route::<DaemonManage, _, _>(Method::POST, "/v1/restart", None, restart::restart)
         .route::<DaemonManage, _, _>(Method::GET, "/v1/certificates", None, certificates::show)
+        .route::<DaemonManage, _, _>(Method::POST, "/v1/certificates/trust", None, certificates::trust)
+        .route::<DaemonManage, _, _>(
+            Method::DELETE,
+            "/v1/certificates/trust",
+            None,
+            certificates::distrust,
+        )
+        .public(Method::GET, "/v1/certificates/root", certificates::root)
         .route::<View, _, _>(Method::GET, "/v1/sessions", None, sessions::list)
         .route::<Manage, _, _>(Method::POST, "/v1/sessions", None, sessions::create)
         .route::<View, _, _>(Method::GET, "/v1/sessions/{id}", Some("id"), sessions::show)

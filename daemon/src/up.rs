@@ -200,7 +200,7 @@ fn certificates(
     let now = certificates::now();
     let own = certificates::read_own(config, now)?;
     let names = certificates::names(instance, config, config.tls.iter().map(SocketAddr::ip));
-    let certificates = Certificates::open(paths.keys(), identity, names, now)?;
+    let certificates = Certificates::open(paths.keys(), identity, instance, names, now)?;
     certificates.serve_own(own);
     Ok(certificates)
 }

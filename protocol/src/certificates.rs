@@ -10,6 +10,25 @@ pub struct Certificates {
     pub pin: String,
     /// What is served, the identity's own leaf first.
     pub certificates: Vec<Certificate>,
+    /// The root that devices were told to trust, if they were.
+    #[serde(default)]
+    pub root: Option<Root>,
+}
+
+/// The root of an authority that speaks for this daemon's names only: `POST /v1/certificates/trust` makes it where there is none
+/// that is good for all of them, and `DELETE` forgets it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Root {
+    /// Its certificate, in PEM. It holds no secret.
+    pub pem: String,
+    /// SHA-256 of it in hexadecimal, as devices show it.
+    pub sha256: String,
+    /// The names and addresses that it may speak for.
+    pub names: Vec<String>,
+    /// Until when.
+    pub not_after: Timestamp,
+    /// Where a device that can reach the daemon gets it; absent where none can.
+    pub url: Option<String>,
 }
 
 /// One certificate that is served.
@@ -33,6 +52,9 @@ pub struct Certificate {
     pub renews_at: Option<Timestamp>,
     /// Its file, if the user keeps it.
     pub file: Option<String>,
+    /// The certificate itself, in PEM.
+    #[serde(default)]
+    pub pem: String,
 }
 
 /// Where a certificate comes from.
@@ -48,3 +70,8 @@ pub enum CertificateSource {
     /// Issued by the authority that the owner's devices were told to trust.
     Trusted,
 }
+
+/// `POST /v1/certificates/trust`: there is nothing to choose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Trust {}

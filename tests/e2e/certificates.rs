@@ -1,5 +1,7 @@
 //! `GET /v1/certificates`, `transom certs`, and what the listeners show.
 
+mod trust;
+
 use certs::{IDENTITY_SERVER_NAME, SpkiPin};
 use harness::{Authority, DaemonOptions, TerminalOf, TestDaemon, accepts, shown};
 use protocol::certificates::{CertificateSource, Certificates};

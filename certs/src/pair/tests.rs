@@ -100,6 +100,7 @@ fn a_pair_is_good_at_its_own_time_and_for_servers_only() {
     assert_eq!(refused(&clients, &key), PairError::NotForServers);
     let pair = made_for(&["desk.example"], NOW);
     assert!(pair.is_good(at(90)) && !pair.is_good(at(91)));
+    assert!(!pair.is_due(at(59)) && pair.is_due(at(60)));
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! `transom certs`: the certificates by which devices know the daemon.
 
+mod export;
 mod show;
+mod stores;
+mod trust;
 
 use crate::failure::Failure;
 
@@ -18,11 +21,17 @@ pub(crate) struct Args {
 enum CertsVerb {
     /// Show what the daemon's listeners show, as `certs` alone does
     Show,
+    /// Have browsers and phones trust this daemon, for its own names only
+    Trust(trust::Args),
+    /// Print the certificate that others are to trust, in PEM
+    Export,
 }
 
-/// Shows them.
+/// Shows or changes them.
 pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
     match &args.verb {
         None | Some(CertsVerb::Show) => show::run(args.json).await,
+        Some(CertsVerb::Trust(wish)) => trust::run(wish, args.json).await,
+        Some(CertsVerb::Export) => export::run(args.json).await,
     }
 }

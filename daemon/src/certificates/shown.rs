@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use certs::{Pair, Source, SpkiPin, UnixTime};
+use certs::{Authority, Pair, Source, SpkiPin, UnixTime};
 use jiff::Timestamp;
-use protocol::certificates::{self as wire, Certificate, CertificateSource};
+use protocol::certificates::{self as wire, Certificate, CertificateSource, Root};
 use rustls::sign::CertifiedKey;
 use sha2::{Digest, Sha256};
 
@@ -25,6 +25,7 @@ impl Certificates {
             not_after: timestamp(held.leaf.not_after),
             renews_at: Some(timestamp(held.leaf.renews_at())),
             file: None,
+            pem: certs::pem_of(&held.leaf.key.cert[0]),
         };
         let others = SOURCES.iter().filter_map(|(source, named)| {
             let pair = self.resolver.from_source(*source)?;
@@ -34,7 +35,18 @@ impl Certificates {
         wire::Certificates {
             pin: held.identity.pin().to_string(),
             certificates: std::iter::once(leaf).chain(others).collect(),
+            root: held.authority.as_ref().map(root),
         }
+    }
+}
+
+fn root(authority: &Authority) -> Root {
+    Root {
+        pem: authority.root_pem(),
+        sha256: hexadecimal(&authority.root_sha256()),
+        names: in_words(authority.names()),
+        not_after: timestamp(authority.not_after()),
+        url: None,
     }
 }
 
@@ -51,12 +63,16 @@ fn other(source: CertificateSource, pair: &Pair, files: Option<&PairFiles>) -> C
         not_after: timestamp(pair.not_after),
         renews_at: None,
         file: files.map(|files| files.certificate.display().to_string()),
+        pem: certs::pem_of(&pair.key.cert[0]),
     }
 }
 
 fn sha256(key: &CertifiedKey) -> String {
-    let digest = Sha256::digest(&key.cert[0]);
-    digest.iter().fold(String::new(), |mut text, byte| {
+    hexadecimal(&Sha256::digest(&key.cert[0]))
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
         text
     })

@@ -13,7 +13,7 @@ fn day(number: u64) -> UnixTime {
 fn certificates(home: &tempfile::TempDir) -> Arc<Certificates> {
     let keys = home.path().join("keys");
     let identity = Identity::load_or_create(&keys).unwrap();
-    Certificates::open(keys, identity, names(), day(0)).unwrap()
+    Certificates::open(keys, identity, "0011223344556677", names(), day(0)).unwrap()
 }
 
 fn names() -> Names {

@@ -58,6 +58,12 @@ impl RemoteDoors {
         faults
     }
 
+    /// Begins a new generation of every listener, at the same sockets: what they show is issued by somebody else from now on.
+    pub(crate) async fn begin_generation(&self, held: &HeldDoors<'_>) {
+        let doors = self.bound().doors.clone();
+        self.publish(held, doors, Vec::new(), &[], true).await;
+    }
+
     /// Closes what has the port that another listener shall have: two cannot.
     async fn make_room(&self, held: &HeldDoors<'_>, in_the_way: &[Door]) {
         let close = in_the_way.iter().filter_map(|door| door.at).collect();

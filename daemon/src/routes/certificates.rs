@@ -1,13 +1,103 @@
-//! `GET /v1/certificates`
+//! `/v1/certificates`, and what is below it.
 
-use axum::Json;
+use axum::{
+    Json,
+    response::{IntoResponse, Response},
+};
+use certs::CertsError;
+use http::{HeaderValue, header};
 use pairing::marker::DaemonManage;
-use protocol::certificates::Certificates;
-use server::{App, Permitted};
+use protocol::{
+    Problem,
+    certificates::{Certificates, Root, Trust},
+};
+use server::{App, Failure, Peer, Permitted, extract::OptionalJson};
 
+use crate::{actor, app, certificates};
+
+/// `GET /v1/certificates`
 pub(crate) async fn show(
-    App(app): App<crate::app::App>,
+    App(app): App<app::App>,
     Permitted(_): Permitted<DaemonManage>,
 ) -> Json<Certificates> {
-    Json(app.run.doors.certificates().show())
+    Json(shown(&app))
+}
+
+/// `POST /v1/certificates/trust`
+pub(crate) async fn trust(
+    App(app): App<app::App>,
+    Permitted(permit): Permitted<DaemonManage>,
+    peer: Peer,
+    OptionalJson(Trust {}): OptionalJson<Trust>,
+) -> Result<Json<Root>, NotMade> {
+    let row = actor::row(permit.principal(), &peer, "authority_made", "daemon");
+    if let Err(error) = app.access.store().append_audit(row).await {
+        tracing::warn!(%error, "an authority could not be written to the audit trail");
+    }
+    let held = app.access.hold_doors().await;
+    let doors = &app.run.doors;
+    if doors.certificates().trust(certificates::now())? {
+        tracing::info!("made an authority for devices to trust");
+        doors.begin_generation(&held).await;
+    }
+    drop(held);
+    let root = shown(&app).root.ok_or(NotMade(CertsError::Parsing("the root")))?;
+    Ok(Json(root))
+}
+
+/// `DELETE /v1/certificates/trust`
+pub(crate) async fn distrust(
+    App(app): App<app::App>,
+    Permitted(permit): Permitted<DaemonManage>,
+    peer: Peer,
+) -> Result<Json<Certificates>, NotMade> {
+    let held = app.access.hold_doors().await;
+    let doors = &app.run.doors;
+    if doors.certificates().distrust()? {
+        doors.begin_generation(&held).await;
+        let row = actor::row(permit.principal(), &peer, "authority_forgotten", "daemon");
+        if let Err(error) = app.access.store().append_audit(row).await {
+            tracing::warn!(%error, "that an authority is forgotten could not be written to the audit trail");
+        }
+    }
+    drop(held);
+    Ok(Json(shown(&app)))
+}
+
+/// `GET /v1/certificates/root`: for a device that is told to trust it. Whoever reads it compares its hash with what the owner
+/// sees: on the way here nothing vouches for it yet.
+pub(crate) async fn root(App(app): App<app::App>) -> Response {
+    let Some(root) = app.run.doors.certificates().root() else {
+        return Failure::NotFound("no device is told to trust this daemon's certificates").into_response();
+    };
+    let kind = HeaderValue::from_static("application/x-x509-ca-cert");
+    ([(header::CONTENT_TYPE, kind)], root.to_vec()).into_response()
+}
+
+/// Why there is no authority; nothing changed.
+pub(crate) struct NotMade(CertsError);
+
+impl From<CertsError> for NotMade {
+    fn from(error: CertsError) -> Self {
+        Self(error)
+    }
+}
+
+impl IntoResponse for NotMade {
+    fn into_response(self) -> Response {
+        let hint = "check the folder of keys in the state directory, its owner and the free space";
+        server::error::answer(&Problem::new(500, "certificate_failed", self.0.to_string(), hint))
+    }
+}
+
+fn shown(app: &app::App) -> Certificates {
+    let mut certificates = app.run.doors.certificates().show();
+    let authority = match app.access.is_locked_down() {
+        true => None,
+        false => app.run.doors.link_authority(),
+    };
+    if let (Some(root), Some(authority)) = (&mut certificates.root, authority) {
+        root.url = Some(format!("https://{authority}/v1/certificates/root"));
+    }
+    certificates
 }

@@ -29,6 +29,15 @@ fn in_words(certificates: &Certificates, width: Option<usize>) -> String {
         lines.push(line("", &certificate.names.join(", "), width));
         lines.push(line("", &format!("SHA-256 {}", certificate.sha256), width));
     }
+    if let Some(root) = &certificates.root {
+        let told = format!(
+            "trusted by devices that were told to, valid until {}",
+            day(root.not_after)
+        );
+        lines.push(line("root", &told, width));
+        lines.push(line("", &root.names.join(", "), width));
+        lines.push(line("", &format!("SHA-256 {}", root.sha256), width));
+    }
     lines.join("\n")
 }
 
