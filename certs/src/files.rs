@@ -132,6 +132,17 @@ pub fn overwrite(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     sync_directory(path.parent().unwrap_or(Path::new(".")))
 }
 
+/// Gives a private file the name of another, which is no more, in one step.
+///
+/// # Errors
+/// When one of them is a link or has another owner or mode, or the system says no.
+pub fn supersede(file: &Path, path: &Path) -> Result<(), FileError> {
+    check(file)?;
+    check(path)?;
+    rustix::fs::rename(file, path).map_err(|errno| failed(path, errno.into()))?;
+    sync_directory(path.parent().unwrap_or(Path::new(".")))
+}
+
 /// Writes a private file whole in the place of what was there: after a crash it is the new one, or none.
 ///
 /// # Errors

@@ -34,17 +34,56 @@ impl Identity {
     /// When directory or file have the wrong owner, mode or kind, or the file holds no P-256 key.
     pub fn load_or_create(keys: &Path) -> Result<Self, CertsError> {
         files::directory(keys)?;
-        let path = keys.join(KEY_FILE);
-        if let Some(pem) = files::read(&path)? {
-            let refused = || CertsError::Key { path: path.clone() };
-            let pem = std::str::from_utf8(&pem).map_err(|_| refused())?;
-            let key =
-                KeyPair::from_pkcs8_pem_and_sign_algo(pem, &PKCS_ECDSA_P256_SHA256).map_err(|_| refused())?;
-            return Ok(Self { key });
+        Self::read_or_create(&keys.join(KEY_FILE))
+    }
+
+    /// The key that comes next, if one was made.
+    ///
+    /// # Errors
+    /// As [`Identity::load_or_create`].
+    pub fn load_next(keys: &Path) -> Result<Option<Self>, CertsError> {
+        Self::read(&keys.join(NEXT_FILE))
+    }
+
+    /// The key that comes next, made on first use. Nothing is served with it before [`Identity::rotate`].
+    ///
+    /// # Errors
+    /// As [`Identity::load_or_create`].
+    pub fn make_next(keys: &Path) -> Result<Self, CertsError> {
+        Self::read_or_create(&keys.join(NEXT_FILE))
+    }
+
+    /// Puts the key that comes next, made now where there is none, in the place of this one, in one step: after a crash it is the
+    /// former or the next, and never neither.
+    ///
+    /// # Errors
+    /// As [`Identity::load_or_create`].
+    pub fn rotate(keys: &Path) -> Result<Self, CertsError> {
+        let next = Self::make_next(keys)?;
+        files::supersede(&keys.join(NEXT_FILE), &keys.join(KEY_FILE))?;
+        Ok(next)
+    }
+
+    fn read_or_create(path: &Path) -> Result<Self, CertsError> {
+        if let Some(identity) = Self::read(path)? {
+            return Ok(identity);
         }
         let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).map_err(making)?;
-        files::create(&path, Zeroizing::new(key.serialize_pem()).as_bytes())?;
+        files::create(path, Zeroizing::new(key.serialize_pem()).as_bytes())?;
         Ok(Self { key })
+    }
+
+    fn read(path: &Path) -> Result<Option<Self>, CertsError> {
+        let Some(pem) = files::read(path)? else {
+            return Ok(None);
+        };
+        let refused = || CertsError::Key {
+            path: path.to_owned(),
+        };
+        let pem = std::str::from_utf8(&pem).map_err(|_| refused())?;
+        let key =
+            KeyPair::from_pkcs8_pem_and_sign_algo(pem, &PKCS_ECDSA_P256_SHA256).map_err(|_| refused())?;
+        Ok(Some(Self { key }))
     }
 
     /// The pin of the key.
@@ -130,6 +169,7 @@ pub(crate) fn making(error: impl std::fmt::Display) -> CertsError {
 }
 
 const KEY_FILE: &str = "identity.pem";
+const NEXT_FILE: &str = "next.pem";
 
 /// A device whose clock is up to a day behind still accepts a new certificate.
 pub(crate) const HEAD_START: Duration = Duration::from_secs(24 * 60 * 60);

@@ -24,7 +24,10 @@ pub use pair::{Pair, PairError, PairFilesError};
 pub use pin::SpkiPin;
 pub use rustls_pki_types::UnixTime;
 pub use tls::{Resolver, Source, server_config, server_config_at};
-pub use verify::{PinVerifier, WrongPin, client_config, dangerous_first_use_config, seen_pin};
+pub use verify::{
+    PinVerifier, ProvenPin, WrongPin, client_config, client_config_with_next, dangerous_first_use_config,
+    seen_pin,
+};
 
 /// The server name that native clients send, and that the daemon answers with its identity certificate.
 pub const IDENTITY_SERVER_NAME: &str = "identity.transom.invalid";

@@ -1,6 +1,6 @@
 //! How a native client checks the daemon: by its pin alone.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, OtherError, SignatureScheme,
@@ -20,7 +20,25 @@ use crate::{CertsError, SpkiPin};
 pub struct PinVerifier {
     /// None where any key is accepted: somebody looks at it for the first time.
     pin: Option<SpkiPin>,
+    /// Accepted as well: what the other end announced that it would show next.
+    next: Option<SpkiPin>,
+    proven: ProvenPin,
     provider: Arc<CryptoProvider>,
+}
+
+/// The pin whose key the other end has proven last; clones are the same.
+#[derive(Clone, Debug, Default)]
+pub struct ProvenPin(Arc<Mutex<Option<SpkiPin>>>);
+
+impl ProvenPin {
+    /// Which, if there was a handshake.
+    pub fn last(&self) -> Option<SpkiPin> {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self, pin: SpkiPin) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(pin);
+    }
 }
 
 /// The certificate's key is another than the one that was pinned: inside of [`CertificateError::Other`].
@@ -36,12 +54,14 @@ pub struct WrongPin {
 impl PinVerifier {
     /// Accepts certificates with this pin.
     pub fn new(pin: SpkiPin) -> Self {
-        Self::with(Some(pin))
+        Self::with(Some(pin), None, ProvenPin::default())
     }
 
-    fn with(pin: Option<SpkiPin>) -> Self {
+    fn with(pin: Option<SpkiPin>, next: Option<SpkiPin>, proven: ProvenPin) -> Self {
         Self {
             pin,
+            next,
+            proven,
             provider: Arc::new(rustls::crypto::ring::default_provider()),
         }
     }
@@ -58,7 +78,7 @@ impl ServerCertVerifier for PinVerifier {
     ) -> Result<ServerCertVerified, Error> {
         let seen = SpkiPin::of_certificate(end_entity).map_err(|_| CertificateError::BadEncoding)?;
         match self.pin {
-            Some(expected) if expected != seen => {
+            Some(expected) if expected != seen && self.next != Some(seen) => {
                 let wrong = WrongPin { expected, seen };
                 Err(CertificateError::Other(OtherError(Arc::new(wrong))).into())
             }
@@ -86,12 +106,17 @@ impl ServerCertVerifier for PinVerifier {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls13_signature(
+        let valid = verify_tls13_signature(
             message,
             certificate,
             signature,
             &self.provider.signature_verification_algorithms,
-        )
+        )?;
+        // Not before: a certificate can be copied, its key cannot.
+        if let Ok(pin) = SpkiPin::of_certificate(certificate) {
+            self.proven.note(pin);
+        }
+        Ok(valid)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
@@ -106,10 +131,15 @@ pub fn client_config(pin: SpkiPin) -> ClientConfig {
     config(PinVerifier::new(pin))
 }
 
+/// The same, but it trusts the pin that was announced to come next, too; `proven` says which it was.
+pub fn client_config_with_next(pin: SpkiPin, next: Option<SpkiPin>, proven: ProvenPin) -> ClientConfig {
+    config(PinVerifier::with(Some(pin), next, proven))
+}
+
 /// The same, but it trusts any key that the other end can prove: to see the pin of somebody who was never met, and to say
 /// nothing to them before a person has agreed to it.
 pub fn dangerous_first_use_config() -> ClientConfig {
-    config(PinVerifier::with(None))
+    config(PinVerifier::with(None, None, ProvenPin::default()))
 }
 
 /// The pin that the other end proved in its handshake.
@@ -139,7 +169,9 @@ mod tests {
     use rustls::{CertificateError, ClientConfig, ClientConnection, Error, ServerConnection};
     use rustls_pki_types::{ServerName, UnixTime};
 
-    use super::{WrongPin, client_config, dangerous_first_use_config, seen_pin};
+    use super::{
+        ProvenPin, WrongPin, client_config, client_config_with_next, dangerous_first_use_config, seen_pin,
+    };
     use crate::{IDENTITY_SERVER_NAME, Identity, Names, Resolver, SpkiPin, server_config};
 
     const NOW: UnixTime = UnixTime::since_unix_epoch(Duration::from_secs(1_795_000_000));
@@ -196,6 +228,38 @@ mod tests {
         let client = shake_hands(&daemon, daemon.identity.pin()).unwrap();
         assert_eq!(client.protocol_version(), Some(rustls::ProtocolVersion::TLSv1_3));
         assert_eq!(client.alpn_protocol(), Some(&b"h2"[..]));
+    }
+
+    #[test]
+    fn the_pin_that_comes_next_is_accepted_where_it_was_announced_and_only_its_proof_counts() {
+        let (daemon, thief) = (daemon(), self::daemon());
+        let (former, next) = (thief.identity.pin(), daemon.identity.pin());
+        let proven = ProvenPin::default();
+        let config = |next| client_config_with_next(former, next, proven.clone());
+        let stolen = rustls::sign::CertifiedKey::new(
+            daemon.resolver.current().cert.clone(),
+            thief.resolver.current().key.clone(),
+        );
+        let honest = thief.resolver.current();
+        thief.resolver.swap(crate::Certified {
+            key: Arc::new(stolen),
+            not_after: NOW,
+        });
+        assert!(shake_hands_by(&thief, config(Some(next))).is_err());
+        assert_eq!(proven.last(), None);
+        assert!(shake_hands_by(&daemon, config(None)).is_err());
+        shake_hands_by(&daemon, config(Some(next))).unwrap();
+        assert_eq!(proven.last(), Some(next));
+        thief.resolver.swap(crate::Certified {
+            key: honest,
+            not_after: NOW,
+        });
+        shake_hands_by(&thief, config(Some(next))).unwrap();
+        assert_eq!(
+            proven.last(),
+            Some(former),
+            "until it comes, the former is as good"
+        );
     }
 
     #[test]

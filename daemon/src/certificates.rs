@@ -1,5 +1,6 @@
 //! What the TLS listeners show: the identity's leaf, made anew in time, and what others issued.
 
+mod rotate;
 mod shown;
 mod trusted;
 

@@ -35,6 +35,13 @@ pub fn routes() -> Routes<App> {
             None,
             certificates::distrust,
         )
+        .route::<DaemonManage, _, _>(Method::POST, "/v1/certificates/next", None, certificates::next)
+        .route::<DaemonManage, _, _>(
+            Method::POST,
+            "/v1/certificates/rotate",
+            None,
+            certificates::rotate,
+        )
         .public(Method::GET, "/v1/certificates/root", certificates::root)
         .route::<View, _, _>(Method::GET, "/v1/sessions", None, sessions::list)
         .route::<Manage, _, _>(Method::POST, "/v1/sessions", None, sessions::create)

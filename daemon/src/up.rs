@@ -151,6 +151,9 @@ async fn run(
     let access = Access::new(server_config(config, open.link_authority), deps);
     doors.name_node(&access);
     sessions.serve(&access);
+    if let Some(next) = certificates.next_pin()? {
+        access.announce(next);
+    }
     tasks.spawn(tell_of_newcomers(access.newcomers(), events.clone()));
     let stop = Stop::new();
     let run = Arc::new(Run {

@@ -95,6 +95,18 @@ pub struct Proven {
     pub principal: PrincipalKind,
     /// What to prove for the next one: good for as long as this one, and a minute more.
     pub challenge: String,
+    /// The pin that the daemon will show next, told to devices that hold to the present one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "ts", ts(optional))]
+    pub next_pin: Option<String>,
+}
+
+/// `POST /v1/devices/self/pin`: the device has kept the pin that comes next.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeptPin {
+    /// Which.
+    pub next_pin: String,
 }
 
 /// `POST /v1/devices`: a device without a key, for scripts.

@@ -1,6 +1,7 @@
 //! Certificates: what the daemon's listeners show.
 
 use jiff::Timestamp;
+use pairing::DeviceId;
 use serde::{Deserialize, Serialize};
 
 /// `GET /v1/certificates`.
@@ -13,6 +14,55 @@ pub struct Certificates {
     /// The root that devices were told to trust, if they were.
     #[serde(default)]
     pub root: Option<Root>,
+    /// The pin of the key that comes next, if one was announced.
+    #[serde(default)]
+    pub next_pin: Option<String>,
+    /// The devices that are paired by a key, and how each knows the daemon.
+    #[serde(default)]
+    pub devices: Vec<Knowing>,
+}
+
+/// How a device knows the daemon.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Knowing {
+    /// The device.
+    pub id: DeviceId,
+    /// What it is called.
+    pub label: String,
+    /// By what.
+    pub by: KnowsBy,
+}
+
+/// By what a device knows the daemon, as far as it has shown since the daemon began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KnowsBy {
+    /// By its name, as browsers do: they look at the certificate.
+    Name,
+    /// By its pin, and by no other.
+    Pin,
+    /// By its pin, and it has kept the next one.
+    NextPin,
+    /// It did not come since.
+    Unknown,
+}
+
+/// `POST /v1/certificates/rotate` and `/v1/certificates/next`: there is nothing to choose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct NextKey {}
+
+/// The answer to a rotation: another key is served from now on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rotated {
+    /// The pin of the key.
+    pub pin: String,
+    /// The pin of the one that is no more.
+    pub former_pin: String,
+    /// The devices, and how each knew the daemon until now.
+    pub devices: Vec<Knowing>,
+    /// How many connections were closed.
+    pub closed: u64,
 }
 
 /// The root of an authority that speaks for this daemon's names only: `POST /v1/certificates/trust` makes it where there is none

@@ -30,6 +30,7 @@ use crate::{
     lockdown::{Doors, Lockdown, LockdownFile},
     metrics::{Exposition, Tally},
     peer::{EveryoneOutside, LocalOrigin, NoTailnet, Peer, WhoIs},
+    pins::Pins,
     random,
     refusals::Refusals,
     store::{Opened, Store},
@@ -141,7 +142,6 @@ pub struct Access {
     pub(crate) instance: String,
     pub(crate) store: Store,
     pub(crate) token_key: TokenKey,
-    pub(crate) pin: SpkiPin,
     pub(crate) connections: Connections,
     /// Woken at each change of a pairing request, for those who wait for one.
     pub(crate) pairing_changed: Notify,
@@ -172,6 +172,7 @@ pub struct Access {
     /// Ends of guests that are under way.
     pub(crate) guest_ends: Endings<GuestId, protocol::guests::GuestEnded>,
     names: Mutex<Arc<OwnNames>>,
+    pins: Mutex<Pins>,
     link_authority: Mutex<Option<String>>,
     damper: Mutex<Damper>,
     /// Who follows may be late by a few; then it misses the oldest.
@@ -236,7 +237,7 @@ impl Access {
             devices_changed: Notify::new(),
             newcomers: broadcast::Sender::new(NEWCOMERS),
             owner: Standing::new(),
-            pin: deps.pin,
+            pins: Mutex::new(Pins::new(deps.pin)),
             local_origin: deps.local_origin,
             touched: deps.touched,
             stands_at: deps.stands_at,
@@ -351,16 +352,16 @@ impl Access {
         self.damper.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The pin of the identity key.
-    pub fn pin(&self) -> SpkiPin {
-        self.pin
+    /// The pins. Hold it for a lookup or one change, with no other lock.
+    pub(crate) fn pins(&self) -> MutexGuard<'_, Pins> {
+        self.pins.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether an audience is this daemon, as a device on this peer's connection may see it: the identity pin, or an origin by
     /// which the gate lets a page in.
     pub(crate) fn is_own_audience(&self, audience: &Audience, peer: &Peer) -> bool {
         match audience {
-            Audience::Pin(pin) => *pin == self.pin.to_string(),
+            Audience::Pin(pin) => *pin == self.pin().to_string(),
             Audience::Origin(origin) => self.names().has_origin(origin, peer),
         }
     }

@@ -79,6 +79,7 @@ pub mod listen;
 pub mod lockdown;
 pub mod metrics;
 pub mod peer;
+mod pins;
 pub mod random;
 mod refusals;
 pub mod reload;

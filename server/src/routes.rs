@@ -45,6 +45,12 @@ pub fn routes() -> Routes<Arc<Access>> {
             None,
             devices::change::rename_self,
         )
+        .route::<OwnRecord, _, _>(
+            Method::POST,
+            "/v1/devices/self/pin",
+            None,
+            devices::keep_pin::keep,
+        )
         .route::<DeviceManage, _, _>(Method::PATCH, "/v1/devices/{id}", None, devices::change::change)
         .route::<DeviceManage, _, _>(
             Method::POST,
@@ -69,7 +75,10 @@ pub fn routes() -> Routes<Arc<Access>> {
 
 /// A link to a page of the app. The secret stands in the fragment only: browsers never send that.
 fn link(access: &Access, authority: &str, page: &str, id: impl Display, secret: &str) -> WireSecret {
-    WireSecret::new(format!("https://{authority}/{page}#{id}.{secret}.{}", access.pin))
+    WireSecret::new(format!(
+        "https://{authority}/{page}#{id}.{secret}.{}",
+        access.pin()
+    ))
 }
 
 /// How long a device shall live; none where nothing is said.

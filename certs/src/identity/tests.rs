@@ -154,3 +154,16 @@ fn debug_shows_the_pin_and_no_key() {
     let (_home, identity) = identity();
     assert_eq!(format!("{identity:?}"), format!("Identity({})", identity.pin()));
 }
+
+#[test]
+fn the_next_key_takes_the_place_of_the_former_and_is_made_where_nobody_announced_it() {
+    let (home, former) = identity();
+    let keys = home.path().join("keys");
+    let announced = Identity::make_next(&keys).unwrap().pin();
+    assert_eq!(Identity::load_next(&keys).unwrap().unwrap().pin(), announced);
+    assert_eq!(Identity::load_or_create(&keys).unwrap().pin(), former.pin());
+    assert_eq!(Identity::rotate(&keys).unwrap().pin(), announced);
+    assert_eq!(Identity::load_or_create(&keys).unwrap().pin(), announced);
+    assert!(Identity::load_next(&keys).unwrap().is_none());
+    assert_ne!(Identity::rotate(&keys).unwrap().pin(), announced);
+}

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use certs::SpkiPin;
 use pairing::{Audience, DeviceId};
 use protocol::{
     Problem, WireSecret,
@@ -44,6 +45,8 @@ struct Current {
     /// What the next proof signs, and until when that is good.
     challenge: Option<(String, Instant)>,
     proofs: u64,
+    /// The pin that the daemon said would come next.
+    announced: Option<SpkiPin>,
 }
 
 #[derive(Debug)]
@@ -92,6 +95,11 @@ impl Access {
         Ok(Some(current.shown(&self.token)))
     }
 
+    /// The pin that the daemon said, in its last answer to a proof, would come next.
+    pub(super) async fn announced(&self) -> Option<SpkiPin> {
+        self.current.lock().await.announced
+    }
+
     /// Proves possession of the key, for a new access token.
     async fn prove(&self, current: &mut Current) -> Result<(), Failure> {
         current.access = None;
@@ -112,6 +120,7 @@ impl Access {
                 // It is good for as long as the token, so that the next proof is one round trip.
                 current.challenge = Some((proven.challenge, Instant::now() + life));
                 current.proofs += 1;
+                current.announced = proven.next_pin.and_then(|pin| pin.parse().ok());
                 return Ok(());
             }
             // A challenge may be too old, or of a daemon that has restarted: the answer has a better one.

@@ -2,7 +2,7 @@
 
 use std::{io, sync::Arc, time::Duration};
 
-use certs::{IDENTITY_SERVER_NAME, SpkiPin};
+use certs::{IDENTITY_SERVER_NAME, ProvenPin, SpkiPin};
 use reqwest::{
     Method, RequestBuilder,
     dns::{Addrs, Name, Resolve, Resolving},
@@ -31,15 +31,29 @@ pub(crate) struct Https {
     place: Place,
     address: Address,
     pin: SpkiPin,
+    next: Option<SpkiPin>,
+    proven: ProvenPin,
     http: reqwest::Client,
 }
 
 impl Https {
     /// A client; nothing is connected yet.
     pub(crate) fn to(name: &str, address: &Address, pin: SpkiPin) -> Result<Self, Failure> {
+        Self::with_next(name, address, pin, None)
+    }
+
+    /// The same, of a daemon that has announced which pin comes next.
+    pub(crate) fn with_next(
+        name: &str,
+        address: &Address,
+        pin: SpkiPin,
+        next: Option<SpkiPin>,
+    ) -> Result<Self, Failure> {
         way::install_crypto();
+        let proven = ProvenPin::default();
+        let config = certs::client_config_with_next(pin, next, proven.clone());
         let http = reqwest::Client::builder()
-            .tls_backend_preconfigured(http1(certs::client_config(pin)))
+            .tls_backend_preconfigured(http1(config))
             .dns_resolver(Arc::new(Everywhere(address.clone())))
             .no_proxy()
             .redirect(Policy::none())
@@ -55,6 +69,8 @@ impl Https {
             },
             address: address.clone(),
             pin,
+            next,
+            proven,
             http,
         })
     }
@@ -64,9 +80,9 @@ impl Https {
         &self.place
     }
 
-    /// The key that must be there.
+    /// The key that is there, or must be as long as nothing was connected.
     pub(crate) fn pin(&self) -> SpkiPin {
-        self.pin
+        self.proven.last().unwrap_or(self.pin)
     }
 
     /// A request of the API, not yet sent.
@@ -87,7 +103,8 @@ impl Https {
     /// # Errors
     /// What kept the connection from being made, or the daemon's refusal.
     pub(crate) async fn upgrade(&self, path: &str, bearer: &str) -> Result<WebSocket, Failure> {
-        let stream = connect(&self.address, certs::client_config(self.pin))
+        let config = certs::client_config_with_next(self.pin, self.next, self.proven.clone());
+        let stream = connect(&self.address, config)
             .await
             .map_err(|error| Failure::connecting(&self.place, &error))?;
         let request = Request::builder()

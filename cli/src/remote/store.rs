@@ -45,6 +45,9 @@ pub(crate) struct Record {
     /// The request whose commit the daemon has not confirmed yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) uncommitted: Option<RequestId>,
+    /// The pin that it will show next, as it said itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    next_pin: Option<String>,
 }
 
 impl Record {
@@ -78,6 +81,21 @@ impl Record {
             token,
             key,
             uncommitted: Some(uncommitted),
+            next_pin: None,
+        }
+    }
+
+    /// The pin that the daemon will show next, if it has said so.
+    pub(crate) fn next_pin(&self) -> Option<SpkiPin> {
+        self.next_pin.as_ref()?.parse().ok()
+    }
+
+    /// The same of a daemon that shows this pin, and has said that the other comes next.
+    pub(crate) fn pinned(&self, pin: SpkiPin, next: Option<SpkiPin>) -> Self {
+        Self {
+            pin,
+            next_pin: next.map(|next| next.to_string()),
+            ..self.clone()
         }
     }
 

@@ -1,8 +1,10 @@
 //! The way to a remote daemon, as a device of it.
 
+use certs::SpkiPin;
+use protocol::access::KeptPin;
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use serde_json::json;
-use tokio::sync::OnceCell;
+use tokio::sync::{Mutex, OnceCell};
 
 use super::{Https, Record, Store, access::Access, key::DeviceKey};
 use crate::{client::refused, failure::Failure, place::Place, way, way::WebSocket};
@@ -17,6 +19,8 @@ pub(crate) struct RemoteWay {
     store: Store,
     /// Set once the daemon is known to have this machine as a device.
     committed: OnceCell<()>,
+    /// What is kept of the daemon's pin and the one that comes next.
+    pins: Mutex<(SpkiPin, Option<SpkiPin>)>,
 }
 
 impl RemoteWay {
@@ -30,7 +34,8 @@ impl RemoteWay {
                 format!("`transom remote rm --forget {name}`, then add it again"),
             )
         })?;
-        let https = Https::to(name, &record.address, record.pin)?;
+        let https = Https::with_next(name, &record.address, record.pin, record.next_pin())?;
+        let pins = Mutex::new((record.pin, record.next_pin()));
         Ok(Self {
             name: name.to_owned(),
             access: Access::new(https.clone(), record.device_id, record.token.clone(), key),
@@ -38,6 +43,7 @@ impl RemoteWay {
             record,
             store,
             committed: OnceCell::new(),
+            pins,
         })
     }
 
@@ -56,6 +62,14 @@ impl RemoteWay {
     /// # Errors
     /// Why there is no answer, or the daemon's refusal.
     pub(crate) async fn send(&self, request: RequestBuilder) -> Result<Response, Failure> {
+        let answered = self.try_to_send(request).await;
+        if answered.is_ok() {
+            self.keep_pins().await?;
+        }
+        answered
+    }
+
+    async fn try_to_send(&self, request: RequestBuilder) -> Result<Response, Failure> {
         self.committed.get_or_try_init(|| self.commit()).await?;
         let again = request.try_clone();
         let shown = self.access.shown().await?;
@@ -101,6 +115,34 @@ impl RemoteWay {
     async fn ask(&self, request: RequestBuilder, bearer: &str) -> Result<Response, Failure> {
         let sent = request.bearer_auth(bearer).send().await;
         sent.map_err(|error| way::broken(self.place(), &error))
+    }
+
+    /// Keeps which key the daemon shows, and which it said would come next, and tells it so.
+    async fn keep_pins(&self) -> Result<(), Failure> {
+        let mut kept = self.pins.lock().await;
+        let shown = self.https.pin();
+        let next = match self.access.announced().await {
+            Some(next) => Some(next),
+            // Once it has come there is no next; until then, one that was announced is not taken back.
+            None => kept.1.filter(|next| *next != shown),
+        };
+        if *kept == (shown, next) {
+            return Ok(());
+        }
+        self.store
+            .update(&self.name, &self.record.committed().pinned(shown, next))?;
+        let is_news = next.is_some() && next != kept.1;
+        *kept = (shown, next);
+        if let Some(next) = next.filter(|_| is_news) {
+            let told = KeptPin {
+                next_pin: next.to_string(),
+            };
+            let request = self.request(Method::POST, "/devices/self/pin").json(&told);
+            let shown = self.access.shown().await?;
+            // It is kept all the same: that the daemon does not hear so costs no more than a warning there.
+            self.ask(request, shown.bearer.expose()).await.ok();
+        }
+        Ok(())
     }
 
     /// Finishes a pairing that was cut off between the token and its commit.

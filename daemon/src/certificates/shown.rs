@@ -12,7 +12,7 @@ use super::{Certificates, in_words};
 use crate::config::PairFiles;
 
 impl Certificates {
-    /// All that is served.
+    /// All that is served; who knows the daemon by what is the access layer's to say.
     pub(crate) fn show(&self) -> wire::Certificates {
         let held = self.held();
         let leaf = Certificate {
@@ -36,6 +36,8 @@ impl Certificates {
             pin: held.identity.pin().to_string(),
             certificates: std::iter::once(leaf).chain(others).collect(),
             root: held.authority.as_ref().map(root),
+            next_pin: None,
+            devices: Vec::new(),
         }
     }
 }

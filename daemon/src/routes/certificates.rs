@@ -9,7 +9,7 @@ use http::{HeaderValue, header};
 use pairing::marker::DaemonManage;
 use protocol::{
     Problem,
-    certificates::{Certificates, Root, Trust},
+    certificates::{Certificates, Knowing, NextKey, Root, Rotated, Trust},
 };
 use server::{App, Failure, Peer, Permitted, extract::OptionalJson};
 
@@ -64,6 +64,58 @@ pub(crate) async fn distrust(
     Ok(Json(shown(&app)))
 }
 
+/// `POST /v1/certificates/next`
+pub(crate) async fn next(
+    App(app): App<app::App>,
+    Permitted(permit): Permitted<DaemonManage>,
+    peer: Peer,
+    OptionalJson(NextKey {}): OptionalJson<NextKey>,
+) -> Result<Json<Certificates>, NotMade> {
+    let next = app.run.doors.certificates().make_next()?;
+    let row = actor::row(permit.principal(), &peer, "next_key_announced", "daemon").detail(next.to_string());
+    if let Err(error) = app.access.store().append_audit(row).await {
+        tracing::warn!(%error, "an announced key could not be written to the audit trail");
+    }
+    app.access.announce(next);
+    Ok(Json(shown(&app)))
+}
+
+/// `POST /v1/certificates/rotate`
+pub(crate) async fn rotate(
+    App(app): App<app::App>,
+    Permitted(permit): Permitted<DaemonManage>,
+    peer: Peer,
+    OptionalJson(NextKey {}): OptionalJson<NextKey>,
+) -> Result<Json<Rotated>, NotMade> {
+    let row = actor::row(permit.principal(), &peer, "key_rotated", "daemon");
+    // In a task of its own: an owner that hangs up leaves none half done.
+    let rotating = tokio::spawn(async move {
+        let held = app.access.hold_doors().await;
+        let doors = &app.run.doors;
+        let devices = knowing(&app);
+        let (pin, former) = doors.certificates().rotate(certificates::now())?;
+        let row = row.detail(format!("{pin} instead of {former}"));
+        if let Err(error) = app.access.store().append_audit(row).await {
+            tracing::warn!(%error, "a rotation could not be written to the audit trail");
+        }
+        app.access.rotate_pin(pin);
+        doors.begin_generation(&held).await;
+        // Whoever is connected has seen the former key: nobody goes on by that.
+        let closed = app.access.close_peers(|_| true).await;
+        tracing::warn!(%pin, %former, closed, "another identity key is served");
+        Ok(Rotated {
+            pin: pin.to_string(),
+            former_pin: former.to_string(),
+            devices,
+            closed,
+        })
+    });
+    match rotating.await {
+        Ok(rotated) => rotated.map(Json),
+        Err(crash) => std::panic::resume_unwind(crash.into_panic()),
+    }
+}
+
 /// `GET /v1/certificates/root`: for a device that is told to trust it. Whoever reads it compares its hash with what the owner
 /// sees: on the way here nothing vouches for it yet.
 pub(crate) async fn root(App(app): App<app::App>) -> Response {
@@ -92,6 +144,8 @@ impl IntoResponse for NotMade {
 
 fn shown(app: &app::App) -> Certificates {
     let mut certificates = app.run.doors.certificates().show();
+    certificates.next_pin = app.access.next_pin().map(|pin| pin.to_string());
+    certificates.devices = knowing(app);
     let authority = match app.access.is_locked_down() {
         true => None,
         false => app.run.doors.link_authority(),
@@ -100,4 +154,9 @@ fn shown(app: &app::App) -> Certificates {
         root.url = Some(format!("https://{authority}/v1/certificates/root"));
     }
     certificates
+}
+
+fn knowing(app: &app::App) -> Vec<Knowing> {
+    let knowing = app.access.knowing().into_iter();
+    knowing.map(|(id, label, by)| Knowing { id, label, by }).collect()
 }

@@ -3,6 +3,7 @@
 pub(crate) mod add;
 pub(crate) mod change;
 pub(crate) mod disconnect;
+pub(crate) mod keep_pin;
 pub(crate) mod list;
 pub(crate) mod rebind;
 pub(crate) mod revoke;

@@ -145,7 +145,11 @@ principal: PrincipalKind,
 /**
  * What to prove for the next one: good for as long as this one, and a minute more.
  */
-challenge: string, };
+challenge: string, 
+/**
+ * The pin that the daemon will show next, told to devices that hold to the present one.
+ */
+next_pin?: string, };
 
 /**
  * A device as the owner sees it: the full record.

@@ -60,7 +60,11 @@ pub(in crate::routes) async fn prove(
     match holder.and_then(|holder| check(&access, &connection, peer, holder, shown)) {
         Ok(granted) => {
             seen(&access, id, peer, now);
-            Ok(Json(answer(&granted, id)))
+            let next_pin = next_pin(&access, id, &audience);
+            Ok(Json(Proven {
+                next_pin,
+                ..answer(&granted, id)
+            }))
         }
         Err(Refused::Proof(refused)) => {
             note(&access, id, peer, refused, now).await;
@@ -168,6 +172,17 @@ fn answer(granted: &Granted, holder: KeyHolder) -> Proven {
             KeyHolder::Guest(_) => PrincipalKind::Guest,
         },
         challenge: granted.challenge.to_string(),
+        next_pin: None,
+    }
+}
+
+/// The pin that comes next, for a device that holds to the present one: it has proven its key to nobody but its holder.
+fn next_pin(access: &Access, holder: KeyHolder, audience: &Audience) -> Option<String> {
+    let device = holder.device_id()?;
+    access.note_audience(device, audience);
+    match audience {
+        Audience::Pin(_) => access.next_pin().map(|pin| pin.to_string()),
+        Audience::Origin(_) => None,
     }
 }
 

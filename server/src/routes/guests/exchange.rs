@@ -54,7 +54,7 @@ pub(crate) async fn exchange(
     Ok(Json(GuestJoined {
         token: WireSecret::new(token.reveal().as_str()),
         expires_in: expires_at.since(now).as_secs(),
-        pin: access.pin.to_string(),
+        pin: access.pin().to_string(),
     }))
 }
 

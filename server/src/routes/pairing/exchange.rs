@@ -73,7 +73,7 @@ pub(in crate::routes) async fn exchange(
         device_id: exchanged.device_id,
         token: WireSecret::new(exchanged.token.reveal().as_str()),
         role: exchanged.role,
-        pin: access.pin.to_string(),
+        pin: access.pin().to_string(),
         server_name: IDENTITY_SERVER_NAME.to_owned(),
     }))
 }

@@ -35,7 +35,7 @@ pub(in crate::routes) async fn reveal(
         let before = authority
             .request_by_id(id, now)
             .is_some_and(|request| request.code.is_some());
-        authority.reveal(id, &secret, (&public_key, &nonce), &access.pin.to_string(), now)?;
+        authority.reveal(id, &secret, (&public_key, &nonce), &access.pin().to_string(), now)?;
         !before
     };
     if is_first {

@@ -23,7 +23,7 @@ async fn an_offer_makes_a_device_with_its_terms_and_both_screens_show_one_code()
     };
     let made = world.offer(terms).await.unwrap();
     let (proof, pin) = fragment(&made);
-    assert_eq!(pin, world.access.pin.to_string());
+    assert_eq!(pin, world.access.pin().to_string());
     let phone = world.revealed(Some(proof)).await;
     let shown = &world.requests().await[0];
     assert_eq!(shown.code.as_deref(), Some(phone.code(&pin).as_str()));

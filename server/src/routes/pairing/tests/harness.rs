@@ -287,7 +287,7 @@ impl Phone {
     }
 
     pub(super) async fn exchange(&self, world: &World) -> Result<wire::Exchanged, Failure> {
-        self.exchange_as(world, &format!("pin:{}", world.access.pin))
+        self.exchange_as(world, &format!("pin:{}", world.access.pin()))
             .await
     }
 

@@ -1,0 +1,112 @@
+//! `transom certs next` and `certs rotate`: another identity key.
+
+use std::io::{self, IsTerminal, Write};
+
+use protocol::certificates::{Certificates, Knowing, KnowsBy, Rotated};
+use serde_json::json;
+
+use crate::{
+    client::Client, escape::escape, exit, failure::Failure, output, table::Table, verbs::revoke::is_yes,
+};
+
+/// Arguments of `certs rotate`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Devices that know the daemon by its pin must pair again, but for those that have kept the pin that `certs next` announced. \
+Browsers show a warning once more where the certificate was not issued by an authority that they trust.")]
+pub(super) struct Args {
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+}
+
+/// Announces the key that comes next.
+pub(super) async fn next(json: bool) -> Result<u8, Failure> {
+    let client = Client::of_environment()?;
+    let announced: Certificates = client.post("/certificates/next", &json!({})).await?;
+    if json {
+        output::json(&announced)?;
+        return Ok(exit::OK);
+    }
+    let pin = announced.next_pin.as_deref().unwrap_or_default();
+    output::sentence(&format!(
+        "announced {pin}: devices that know this daemon by its pin keep it when they come; `transom certs rotate` then \
+         puts it in the place of the present one"
+    ))?;
+    tell(&announced.devices)?;
+    Ok(exit::OK)
+}
+
+/// Puts another key in the place of the present one.
+pub(super) async fn rotate(args: &Args, json: bool) -> Result<u8, Failure> {
+    let client = Client::of_environment()?;
+    if !args.yes {
+        if !io::stdin().is_terminal() {
+            let hint = "say --yes to rotate without being asked";
+            return Err(Failure::usage("nobody can be asked here", hint));
+        }
+        let present: Certificates = client.get("/certificates").await?;
+        if !confirmed(&present.devices)? {
+            return Err(Failure::failed(
+                "not_confirmed",
+                "nothing was changed",
+                "answer y, or say --yes",
+            ));
+        }
+    }
+    let rotated: Rotated = client.post("/certificates/rotate", &json!({})).await?;
+    if json {
+        output::json(&rotated)?;
+        return Ok(exit::OK);
+    }
+    output::sentence(&format!(
+        "the pin is {} now, and {} no more; {} closed",
+        rotated.pin,
+        rotated.former_pin,
+        output::connections(rotated.closed)
+    ))?;
+    tell(&rotated.devices)?;
+    Ok(exit::OK)
+}
+
+fn tell(devices: &[Knowing]) -> Result<(), Failure> {
+    if devices.is_empty() {
+        return Ok(());
+    }
+    output::line(&table(devices).render(output::width()))
+}
+
+fn table(devices: &[Knowing]) -> Table {
+    let mut table = Table::new(&["DEVICE", "ID", "WITH ANOTHER KEY"]);
+    for device in devices {
+        table.row([&device.label, &device.id.to_string(), consequence(device.by)]);
+    }
+    table
+}
+
+fn consequence(by: KnowsBy) -> &'static str {
+    match by {
+        KnowsBy::Pin => "must pair again",
+        KnowsBy::NextPin => "goes on: it has kept the pin that comes next",
+        KnowsBy::Name => "goes on: a browser, which may warn of the certificate once more",
+        KnowsBy::Unknown => "not seen since the daemon began: must pair again if it is no browser",
+    }
+}
+
+fn confirmed(devices: &[Knowing]) -> Result<bool, Failure> {
+    let mut stderr = anstream::stderr();
+    for device in devices {
+        writeln!(
+            stderr,
+            "{} ({}): {}",
+            escape(&device.label),
+            device.id,
+            consequence(device.by)
+        )?;
+    }
+    write!(stderr, "Make another identity key? [y/N] ")?;
+    stderr.flush()?;
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer)?;
+    Ok(is_yes(&answer))
+}

@@ -1,0 +1,109 @@
+//! The pin by which native clients know the daemon, the one that comes next, and which device knows which.
+
+use std::collections::HashMap;
+
+use certs::SpkiPin;
+use pairing::{Audience, DeviceId};
+use protocol::certificates::KnowsBy;
+
+use crate::{access::Access, clock};
+
+/// In memory only: what devices know is heard again whenever they come.
+pub(crate) struct Pins {
+    current: SpkiPin,
+    next: Option<SpkiPin>,
+    known: HashMap<DeviceId, KnowsBy>,
+}
+
+impl Pins {
+    pub(crate) fn new(current: SpkiPin) -> Self {
+        Self {
+            current,
+            next: None,
+            known: HashMap::new(),
+        }
+    }
+}
+
+impl Access {
+    /// The pin of the identity key.
+    pub fn pin(&self) -> SpkiPin {
+        self.pins().current
+    }
+
+    /// The pin that was announced to come next.
+    pub fn next_pin(&self) -> Option<SpkiPin> {
+        self.pins().next
+    }
+
+    /// Announces the pin that comes next to each device that proves its key to the present one.
+    pub fn announce(&self, next: SpkiPin) {
+        let mut pins = self.pins();
+        if pins.next == Some(next) {
+            return;
+        }
+        pins.next = Some(next);
+        for known in pins
+            .known
+            .values_mut()
+            .filter(|known| **known == KnowsBy::NextPin)
+        {
+            *known = KnowsBy::Pin;
+        }
+    }
+
+    /// Another key is served from now on. What was offered and requested ends: both were about the former one.
+    pub fn rotate_pin(&self, pin: SpkiPin) {
+        {
+            let mut pins = self.pins();
+            pins.current = pin;
+            pins.next = None;
+            // Whoever did not take the next one knows a daemon that is no more.
+            pins.known.retain(|_, known| *known != KnowsBy::Pin);
+            for known in pins
+                .known
+                .values_mut()
+                .filter(|known| **known == KnowsBy::NextPin)
+            {
+                *known = KnowsBy::Pin;
+            }
+        }
+        self.authority().lock_down(clock::latest());
+        self.pairing_changed.notify_waiters();
+    }
+
+    /// By what each device with a key knows the daemon, as far as that was heard in this life: its id, its label, and that.
+    pub fn knowing(&self) -> Vec<(DeviceId, String, KnowsBy)> {
+        let devices = self.devices();
+        let bound = devices.iter().filter(|device| device.public_key.is_some());
+        let bound: Vec<_> = bound
+            .map(|device| (device.id, device.label.to_string()))
+            .collect();
+        drop(devices);
+        let pins = self.pins();
+        let by = |id: &DeviceId| pins.known.get(id).copied().unwrap_or(KnowsBy::Unknown);
+        let knowing = bound.into_iter().map(|(id, label)| (id, label, by(&id)));
+        knowing.collect()
+    }
+
+    /// Notes to whom a device has proven its key.
+    pub(crate) fn note_audience(&self, device: DeviceId, audience: &Audience) {
+        let mut pins = self.pins();
+        let by = match audience {
+            Audience::Origin(_) => KnowsBy::Name,
+            Audience::Pin(_) if pins.known.get(&device) == Some(&KnowsBy::NextPin) => KnowsBy::NextPin,
+            Audience::Pin(_) => KnowsBy::Pin,
+        };
+        pins.known.insert(device, by);
+    }
+
+    /// Notes that a device has kept the pin that comes next; says whether it is that one.
+    pub(crate) fn note_kept(&self, device: DeviceId, pin: SpkiPin) -> bool {
+        let mut pins = self.pins();
+        let is_next = pins.next == Some(pin);
+        if is_next {
+            pins.known.insert(device, KnowsBy::NextPin);
+        }
+        is_next
+    }
+}
