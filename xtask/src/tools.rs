@@ -1,6 +1,9 @@
 //! What a machine must have, and how it gets it.
 
-use std::process::{Command, Stdio};
+use std::{
+    path::Path,
+    process::{Command, Stdio},
+};
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -27,7 +30,7 @@ pub(crate) fn require_build_tools() -> Result<()> {
 }
 
 /// Installs what the tests need, where it is missing: Chromium, certutil and fonts for the browser's, shells for those of
-/// `shell-init`.
+/// `shell-init`, OpenSSH for those of the ways over SSH.
 ///
 /// # Errors
 /// Where something is missing and this user may not install it; the message says what to run.
@@ -102,6 +105,15 @@ const NEEDED: &[Needed] = &[
     Needed {
         package: "fish",
         is_there: || found("fish"),
+    },
+    Needed {
+        package: "openssh-client",
+        is_there: || found("ssh") && found("ssh-keygen"),
+    },
+    Needed {
+        package: "openssh-server",
+        // It is where only root looks.
+        is_there: || found("sshd") || Path::new("/usr/sbin/sshd").is_file(),
     },
 ];
 
