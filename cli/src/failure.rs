@@ -2,7 +2,7 @@
 
 use std::{error::Error, io};
 
-use certs::WrongPin;
+use certs::{SpkiPin, WrongPin};
 use protocol::Problem;
 use rustls::{CertificateError, Error as TlsError};
 
@@ -112,6 +112,16 @@ impl Failure {
         Self::with(exit::NOT_PERMITTED, problem)
     }
 
+    /// What is told to be the key of a daemon is not the one that was agreed to.
+    pub(crate) fn wrong_key(place: &str, expected: SpkiPin, seen: SpkiPin) -> Self {
+        let address = place.to_owned();
+        let place = Place::Remote {
+            name: address.clone(),
+            address,
+        };
+        Self::wrong_pin(&place, &WrongPin { expected, seen })
+    }
+
     /// What kept a connection from being made, or ended it before the answer.
     pub(crate) fn connecting(place: &Place, error: &(dyn Error + 'static)) -> Self {
         match tls_error(error) {
@@ -180,6 +190,9 @@ impl Failure {
             "connection_lost",
             "timed_out",
             "too_many_connections",
+            "ssh_unreachable",
+            "no_daemon_there",
+            "no_listener_there",
         ];
         matches!(self, Self::Problem { problem, .. } if codes.contains(&problem.code.as_str()))
     }

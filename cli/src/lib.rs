@@ -17,6 +17,7 @@ mod patience;
 mod place;
 mod qr;
 mod remote;
+mod ssh;
 mod start;
 mod table;
 mod tame;

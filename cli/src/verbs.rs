@@ -18,6 +18,7 @@ mod ls;
 mod new;
 mod note;
 mod offline;
+mod open;
 mod pair;
 mod record;
 mod reject;
@@ -104,6 +105,8 @@ pub(crate) enum Verb {
     Guests(guests::Args),
     /// Pair this machine with daemons elsewhere, and list them
     Remote(remote::Args),
+    /// Open a daemon elsewhere in the browser here, through SSH
+    Open(open::Args),
     /// Say who you are to the daemon, and what you may do
     Whoami(whoami::Args),
     /// Say what the running daemon does
@@ -149,6 +152,7 @@ impl Verb {
             Self::Invite(args) => args.json,
             Self::Guests(args) => args.json,
             Self::Remote(args) => args.json,
+            Self::Open(args) => args.json,
             Self::Whoami(args) => args.json,
             Self::Disconnect(args) => args.json,
             Self::Lockdown(args) => args.json,
@@ -170,7 +174,7 @@ impl Verb {
         self.refuse(target)?;
         let target = match self {
             // It is about this machine's own list, whatever the environment names.
-            Self::Remote(_) => &Target::Here,
+            Self::Remote(_) | Self::Open(_) => &Target::Here,
             _ => target,
         };
         match self {
@@ -211,6 +215,7 @@ impl Verb {
             Self::Restart(_) => target.refuse_but_for_owner("restart"),
             Self::Shutdown(_) => target.refuse_but_for_owner("shutdown"),
             Self::Remote(_) => target.refuse_flag("remote"),
+            Self::Open(_) => target.refuse_flag("open"),
             Self::Config(_) => target.refuse_flag("config"),
             Self::ShellInit(_) => target.refuse_flag("shell-init"),
             _ => Ok(()),
@@ -240,6 +245,7 @@ impl Verb {
             Self::Restore(args) => restore::run(&args, target).await,
             Self::Whoami(args) => whoami::run(&args, target).await,
             Self::Remote(args) => remote::run(&args).await,
+            Self::Open(args) => open::run(&args).await,
             Self::Pair(args) => pair::run(&args).await,
             Self::Approve(args) => approve::run(args).await,
             Self::Reject(args) => reject::run(&args).await,

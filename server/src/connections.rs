@@ -249,7 +249,7 @@ impl Connections {
         going
             .iter()
             .for_each(|connection| connection.ending_token().cancel());
-        let _ = timeout(farewell, self.until(|table| table.has_none_of(&going))).await;
+        let _ = timeout(farewell, self.until_gone(&going)).await;
         going.iter().for_each(|connection| connection.cut());
         going.len()
     }
@@ -292,14 +292,8 @@ impl Connections {
         let (upgraded, plain): (Vec<_>, Vec<_>) = ended.connections.iter().partition(|one| one.is_upgraded());
         plain.iter().for_each(|connection| connection.cut());
         let deadline = Instant::now() + CLOSE_FRAME;
-        let mut left = upgraded.clone();
-        // The one that was told last mostly goes last, so that each look is short.
-        let are_gone = |table: &Table| {
-            while left.pop_if(|last| !table.has(last.id())).is_some() {}
-            left.is_empty()
-        };
         // The time is one for all: a thousand streams do not add up.
-        let _ = tokio::time::timeout_at(deadline, self.until(are_gone)).await;
+        let _ = tokio::time::timeout_at(deadline, self.until_gone(&upgraded)).await;
         upgraded.iter().for_each(|connection| connection.cut());
     }
 
@@ -317,6 +311,17 @@ impl Connections {
     pub(crate) fn cut_all(&self) {
         let all = self.table().all();
         all.iter().for_each(|connection| connection.cut());
+    }
+
+    /// Completes when none of these is left.
+    async fn until_gone(&self, connections: &[&Arc<Connection>]) {
+        let mut left = connections.to_vec();
+        // The one that was told last mostly goes last, so that each look is short.
+        let are_gone = |table: &Table| {
+            while left.pop_if(|last| !table.has(last.id())).is_some() {}
+            left.is_empty()
+        };
+        self.until(are_gone).await;
     }
 
     async fn until(&self, mut holds: impl FnMut(&Table) -> bool) {

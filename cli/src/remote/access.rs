@@ -158,14 +158,15 @@ impl Access {
     async fn ask(&self, request: reqwest::RequestBuilder) -> Result<(StatusCode, Vec<u8>), Failure> {
         let place = self.https.place();
         let answered = async {
-            let response = request.bearer_auth(self.token.expose()).send().await?;
+            let response = self.https.send(request.bearer_auth(self.token.expose())).await?;
             let status = response.status();
-            Ok((status, response.bytes().await?.into()))
+            let body = response.bytes().await;
+            Ok((status, body.map_err(|error| way::broken(place, &error))?.into()))
         };
         timeout(PATIENCE, answered)
             .await
-            .map_err(|_| Failure::no_answer(place))?
-            .map_err(|error| way::broken(place, &error))
+            .map_err(|_| Failure::no_answer(place))
+            .flatten()
     }
 }
 

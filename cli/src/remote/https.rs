@@ -4,7 +4,7 @@ use std::{io, sync::Arc, time::Duration};
 
 use certs::{IDENTITY_SERVER_NAME, ProvenPin, SpkiPin};
 use reqwest::{
-    Method, RequestBuilder,
+    Method, RequestBuilder, Response,
     dns::{Addrs, Name, Resolve, Resolving},
     header,
     redirect::Policy,
@@ -21,6 +21,7 @@ use super::Address;
 use crate::{
     failure::Failure,
     place::Place,
+    ssh::Tunnel,
     way::{self, WebSocket},
 };
 
@@ -34,6 +35,8 @@ pub(crate) struct Https {
     next: Option<SpkiPin>,
     proven: ProvenPin,
     http: reqwest::Client,
+    /// What the address is the near end of.
+    tunnel: Option<Tunnel>,
 }
 
 impl Https {
@@ -49,6 +52,34 @@ impl Https {
         pin: SpkiPin,
         next: Option<SpkiPin>,
     ) -> Result<Self, Failure> {
+        let place = Place::Remote {
+            name: name.to_owned(),
+            address: address.to_string(),
+        };
+        Self::at(place, address, (pin, next), None)
+    }
+
+    /// A client through a tunnel; nothing is connected yet.
+    pub(crate) fn through(
+        name: &str,
+        tunnel: Tunnel,
+        pin: SpkiPin,
+        next: Option<SpkiPin>,
+    ) -> Result<Self, Failure> {
+        let place = Place::Remote {
+            name: name.to_owned(),
+            address: format!("{} over SSH", tunnel.far().destination),
+        };
+        let address = tunnel.address();
+        Self::at(place, &address, (pin, next), Some(tunnel))
+    }
+
+    fn at(
+        place: Place,
+        address: &Address,
+        (pin, next): (SpkiPin, Option<SpkiPin>),
+        tunnel: Option<Tunnel>,
+    ) -> Result<Self, Failure> {
         way::install_crypto();
         let proven = ProvenPin::default();
         let config = certs::client_config_with_next(pin, next, proven.clone());
@@ -63,15 +94,13 @@ impl Https {
             .build()
             .map_err(|error| way::no_client(&error))?;
         Ok(Self {
-            place: Place::Remote {
-                name: name.to_owned(),
-                address: address.to_string(),
-            },
+            place,
             address: address.clone(),
             pin,
             next,
             proven,
             http,
+            tunnel,
         })
     }
 
@@ -98,20 +127,48 @@ impl Https {
             .header(header::HOST, self.address.to_string())
     }
 
+    /// Sends a request, and gives back its answer, whatever that says.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub(crate) async fn send(&self, request: RequestBuilder) -> Result<Response, Failure> {
+        self.ready().await?;
+        match request.send().await {
+            Ok(response) => Ok(response),
+            Err(error) => Err(self.explained(way::broken(&self.place, &error)).await),
+        }
+    }
+
     /// Opens a WebSocket of the API as the bearer of a token.
     ///
     /// # Errors
     /// What kept the connection from being made, or the daemon's refusal.
     pub(crate) async fn upgrade(&self, path: &str, bearer: &str) -> Result<WebSocket, Failure> {
+        self.ready().await?;
         let config = certs::client_config_with_next(self.pin, self.next, self.proven.clone());
-        let stream = connect(&self.address, config)
-            .await
-            .map_err(|error| Failure::connecting(&self.place, &error))?;
+        let stream = match connect(&self.address, config).await {
+            Ok(stream) => stream,
+            Err(error) => return Err(self.explained(Failure::connecting(&self.place, &error)).await),
+        };
         let request = Request::builder()
             .uri(format!("wss://{}{}{path}", self.address, protocol::API))
             .header("host", self.address.to_string())
             .header("authorization", format!("Bearer {bearer}"));
         way::upgrade(Box::new(stream), request, &self.place).await
+    }
+
+    async fn ready(&self) -> Result<(), Failure> {
+        match &self.tunnel {
+            Some(tunnel) => tunnel.ready().await,
+            None => Ok(()),
+        }
+    }
+
+    async fn explained(&self, failure: Failure) -> Failure {
+        match &self.tunnel {
+            Some(tunnel) => tunnel.explained(failure).await,
+            None => failure,
+        }
     }
 }
 

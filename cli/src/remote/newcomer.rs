@@ -94,6 +94,11 @@ impl Newcomer {
         Ok(newcomer)
     }
 
+    /// The client by which it asks.
+    pub(crate) fn https(&self) -> &Https {
+        &self.https
+    }
+
     /// The digits to compare with those that the owner sees.
     pub(crate) fn code(&self) -> PairingCode {
         self.code
@@ -232,8 +237,7 @@ async fn answer(
         Some(bearer) => request.bearer_auth(bearer.expose()),
         None => request,
     };
-    let response = request.timeout(PATIENCE).send().await;
-    let response = response.map_err(|error| way::broken(https.place(), &error))?;
+    let response = https.send(request.timeout(PATIENCE)).await?;
     let body = way::done(response, https.place()).await?.bytes().await;
     Ok(body.map_err(|error| way::broken(https.place(), &error))?.into())
 }

@@ -15,7 +15,7 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use super::Address;
-use crate::{client, failure::Failure};
+use crate::{client, failure::Failure, ssh::Far};
 
 /// All that makes this machine a device of a remote.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -23,8 +23,11 @@ use crate::{client, failure::Failure};
 pub(crate) struct Record {
     /// The form of this file.
     version: u32,
-    /// Where the daemon listens, as seen from here.
+    /// Where the daemon listens, as seen from here, or from its own machine where the way leads there over SSH.
     pub(crate) address: Address,
+    /// The way there, if it is over SSH.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) ssh: Option<Far>,
     /// The key that it must show, `sha256/<base64url>`.
     #[serde(with = "as_text")]
     pub(crate) pin: SpkiPin,
@@ -51,8 +54,9 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// The form of the file that this version writes.
-    pub(crate) const VERSION: u32 = 1;
+    /// The newest form of the file that this version knows: the one with a way over SSH. Others are written in the first, which
+    /// older versions read.
+    pub(crate) const VERSION: u32 = 2;
 
     /// A record in the form of this version.
     #[expect(
@@ -70,8 +74,9 @@ impl Record {
         uncommitted: RequestId,
     ) -> Self {
         Self {
-            version: Self::VERSION,
+            version: 1,
             address,
+            ssh: None,
             pin,
             instance,
             device_id,
@@ -96,6 +101,15 @@ impl Record {
             pin,
             next_pin: next.map(|next| next.to_string()),
             ..self.clone()
+        }
+    }
+
+    /// The same with a way over SSH.
+    pub(crate) fn over_ssh(self, far: Far) -> Self {
+        Self {
+            version: Self::VERSION,
+            ssh: Some(far),
+            ..self
         }
     }
 

@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio::sync::{Mutex, OnceCell};
 
 use super::{Https, Record, Store, access::Access, key::DeviceKey};
-use crate::{client::refused, failure::Failure, place::Place, way, way::WebSocket};
+use crate::{client::refused, failure::Failure, place::Place, ssh::Tunnel, way, way::WebSocket};
 
 /// HTTPS with the remote's own key, with the credentials that this machine has there.
 #[derive(Debug)]
@@ -27,6 +27,15 @@ impl RemoteWay {
     /// The way to the remote of this name; nothing is connected yet.
     pub(crate) fn to(store: Store, name: &str) -> Result<Self, Failure> {
         let record = store.get(name)?;
+        let https = match &record.ssh {
+            Some(far) => Https::through(name, Tunnel::to(far.clone())?, record.pin, record.next_pin())?,
+            None => Https::with_next(name, &record.address, record.pin, record.next_pin())?,
+        };
+        Self::by(store, name, record, https)
+    }
+
+    /// The way to the remote of this name by a client that leads there already.
+    pub(crate) fn by(store: Store, name: &str, record: Record, https: Https) -> Result<Self, Failure> {
         let key = DeviceKey::read(&record.key).ok_or_else(|| {
             Failure::failed(
                 "damaged_remote",
@@ -34,7 +43,6 @@ impl RemoteWay {
                 format!("`transom remote rm --forget {name}`, then add it again"),
             )
         })?;
-        let https = Https::with_next(name, &record.address, record.pin, record.next_pin())?;
         let pins = Mutex::new((record.pin, record.next_pin()));
         Ok(Self {
             name: name.to_owned(),
@@ -113,8 +121,7 @@ impl RemoteWay {
     }
 
     async fn ask(&self, request: RequestBuilder, bearer: &str) -> Result<Response, Failure> {
-        let sent = request.bearer_auth(bearer).send().await;
-        sent.map_err(|error| way::broken(self.place(), &error))
+        self.https.send(request.bearer_auth(bearer)).await
     }
 
     /// Keeps which key the daemon shows, and which it said would come next, and tells it so.

@@ -55,14 +55,14 @@ const GROUPS: [(&str, &[&str]); 7] = [
         ],
     ),
     ("Guests", &["invite", "guests"]),
-    ("Daemons elsewhere", &["remote", "whoami"]),
+    ("Daemons elsewhere", &["remote", "open", "whoami"]),
     (
         "The daemon",
         &["up", "status", "certs", "reload", "restart", "shutdown", "config"],
     ),
 ];
 /// Verbs about this machine alone.
-const LOCAL: [&str; 16] = [
+const LOCAL: [&str; 17] = [
     "up",
     "pair",
     "approve",
@@ -77,6 +77,7 @@ const LOCAL: [&str; 16] = [
     "restart",
     "shutdown",
     "remote",
+    "open",
     "config",
     "shell-init",
 ];

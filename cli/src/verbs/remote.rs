@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::{
     failure::Failure,
     remote::{Address, Record},
+    ssh::Destination,
 };
 
 /// Arguments of `remote`.
@@ -20,6 +21,7 @@ use crate::{
 Every verb of sessions then works there with `--on NAME`, or with TRANSOM_REMOTE=NAME in the environment.
 
   transom remote add https://localhost:7443
+  transom remote add ann@desk            (over SSH)
   transom ls --on localhost")]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -46,6 +48,7 @@ enum RemoteVerb {
 struct View<'a> {
     name: &'a str,
     address: &'a Address,
+    ssh: Option<&'a Destination>,
     pin: String,
     instance: &'a str,
     device_id: DeviceId,
@@ -59,6 +62,7 @@ impl<'a> View<'a> {
         Self {
             name,
             address: &record.address,
+            ssh: record.ssh.as_ref().map(|far| &far.destination),
             pin: record.pin.to_string(),
             instance: &record.instance,
             device_id: record.device_id,

@@ -4,4 +4,5 @@ mod add;
 mod attach;
 mod relay;
 mod secrets;
+mod ssh;
 mod verbs;

@@ -17,6 +17,7 @@ use crate::{
     failure::Failure,
     output,
     remote::{Address, Https, Link, Newcomer, Record, RemoteWay, Store, Verdict, first_sight},
+    ssh::{Destination, Far, Tunnel},
 };
 
 /// Arguments of `remote add`.
@@ -26,10 +27,13 @@ With the link of `transom pair`, whose owner waits there: the link holds the dae
 -, the link is read from standard input, which keeps it out of the shell's history and the list of processes.
 
 With an address alone: this shows the pin of the key that is seen there, to be compared with `transom status` on that \
-machine, then six digits; the owner lets this machine in with `transom approve` and these digits.")]
+machine, then six digits; the owner lets this machine in with `transom approve` and these digits.
+
+With user@host (or ssh://host): your own `ssh` goes there, and tells port and pin. From then on, verbs with --on go by a \
+tunnel of it, opened when they need one and closed after.")]
 pub(super) struct Args {
-    /// An address (https://desk:7443, desk), or the link of an offer
-    #[arg(value_name = "ADDRESS|LINK")]
+    /// An address (https://desk:7443, desk), the link of an offer, or user@host for a way over SSH
+    #[arg(value_name = "ADDRESS|LINK|USER@HOST")]
     link: Option<String>,
     /// What to call it here; without it, the first part of its host
     #[arg(long)]
@@ -43,36 +47,45 @@ pub(super) struct Args {
     /// Trust the key that is seen there, without asking
     #[arg(long, short, conflicts_with = "pin")]
     yes: bool,
+    /// Over SSH: how the command is called there, where `transom` is not found
+    #[arg(long, value_name = "COMMAND")]
+    program: Option<String>,
+}
+
+/// What is paired with.
+enum Wanted {
+    Direct(Link),
+    OverSsh(Far),
 }
 
 /// Pairs.
 pub(super) async fn run(args: &Args, json: bool) -> Result<u8, Failure> {
-    let link = link(args.link.as_deref())?;
+    let wanted = wanted(args)?;
     let label = label(args.label.as_deref())?;
     let store = Store::of_environment()?;
-    let name = args.name.clone().unwrap_or_else(|| link.address.short_name());
+    let name = args.name.clone().unwrap_or_else(|| match &wanted {
+        Wanted::Direct(link) => link.address.short_name(),
+        Wanted::OverSsh(far) => far.destination.short_name(),
+    });
     store.check_free(&name)?;
-    let (offer, pin) = match link.offer {
-        Some((offer, pin)) => {
-            agreed(args.pin.as_deref(), pin)?;
-            (Some(offer), pin)
-        }
-        None => (None, pin(args, &link.address).await?),
+    let (newcomer, far) = match wanted {
+        Wanted::Direct(link) => (directly(args, &name, link, &label).await?, None),
+        Wanted::OverSsh(far) => (over_ssh(args, &name, &far, &label).await?, Some(far)),
     };
-    let has_offer = offer.is_some();
-    let https = Https::to(&name, &link.address, pin)?;
-    let newcomer = Newcomer::ask(https, &link.address, label.as_str(), offer).await?;
-    show(&newcomer, has_offer);
     let nonce = match newcomer.wait().await? {
         Verdict::Approved(nonce) => nonce,
         Verdict::Denied => return Err(denied(&name)),
         Verdict::Late => return Err(late(&name)),
     };
     let record = newcomer.exchange(&nonce, label.as_str()).await?;
+    let record = match far {
+        Some(far) => record.over_ssh(far),
+        None => record,
+    };
     // What is lost after the commit is lost for good; what is kept before it is finished at the next use.
     store.insert(&name, &record)?;
     newcomer.commit(&record).await?;
-    let record = settled(&store, &name, record.committed()).await?;
+    let record = settled(&store, &name, record.committed(), &newcomer).await?;
     if json {
         output::json(&View::of(&name, &record))?;
     } else {
@@ -85,10 +98,53 @@ pub(super) async fn run(args: &Args, json: bool) -> Result<u8, Failure> {
     Ok(exit::OK)
 }
 
+/// Asks by an address or a link.
+async fn directly(args: &Args, name: &str, link: Link, label: &Label) -> Result<Newcomer, Failure> {
+    let (offer, pin) = match link.offer {
+        Some((offer, pin)) => {
+            agreed(args.pin.as_deref(), pin)?;
+            (Some(offer), pin)
+        }
+        None => (None, pin(args, &link.address).await?),
+    };
+    let has_offer = offer.is_some();
+    let https = Https::to(name, &link.address, pin)?;
+    let newcomer = Newcomer::ask(https, &link.address, label.as_str(), offer).await?;
+    show(
+        &newcomer,
+        match has_offer {
+            true => Decided::ByOffer,
+            false => Decided::There(""),
+        },
+    );
+    Ok(newcomer)
+}
+
+/// Asks by a tunnel, with the pin that the far side tells.
+async fn over_ssh(args: &Args, name: &str, far: &Far, label: &Label) -> Result<Newcomer, Failure> {
+    let tunnel = Tunnel::to(far.clone())?;
+    let daemon = tunnel.open().await?;
+    agreed(args.pin.as_deref(), daemon.pin)?;
+    let address: Address = daemon.address.parse().map_err(|why: crate::remote::Malformed| {
+        let hint = "daemon and command are of different versions";
+        Failure::failed("unknown_answer", why.0, hint)
+    })?;
+    let https = Https::through(name, tunnel, daemon.pin, None)?;
+    let newcomer = Newcomer::ask(https, &address, label.as_str(), None).await?;
+    show(&newcomer, Decided::There(&format!("ssh {} ", far.destination)));
+    Ok(newcomer)
+}
+
 /// Keeps that the daemon has it, and what it calls this machine.
-async fn settled(store: &Store, name: &str, mut record: Record) -> Result<Record, Failure> {
+async fn settled(
+    store: &Store,
+    name: &str,
+    mut record: Record,
+    newcomer: &Newcomer,
+) -> Result<Record, Failure> {
     store.update(name, &record)?;
-    let client = Client::of_remote(RemoteWay::to(store.clone(), name)?);
+    let way = RemoteWay::by(store.clone(), name, record.clone(), newcomer.https().clone())?;
+    let client = Client::of_remote(way);
     // It is paired, whether that can be asked now or not.
     if let Ok(me) = client.who_am_i().await
         && let (Some(label), Some(role)) = (me.label, me.role)
@@ -99,10 +155,41 @@ async fn settled(store: &Store, name: &str, mut record: Record) -> Result<Record
     Ok(record)
 }
 
-/// The link of the command line, or of standard input.
-fn link(argument: Option<&str>) -> Result<Link, Failure> {
-    let text = match argument {
-        Some(text) if text != "-" => text.to_owned(),
+/// What the command line, or standard input, says.
+fn wanted(args: &Args) -> Result<Wanted, Failure> {
+    let text = text(args.link.as_deref())?;
+    let text = text.trim();
+    if Destination::is_meant_by(text) {
+        let destination = text.parse().map_err(|_no_destination| {
+            Failure::usage(
+                "this is no destination of `ssh`",
+                "give user@host, or ssh://user@host:port",
+            )
+        })?;
+        return Ok(Wanted::OverSsh(Far {
+            destination,
+            program: args.program.clone(),
+        }));
+    }
+    if args.program.is_some() {
+        return Err(Failure::usage(
+            "--program is of a way over SSH, and this is an address",
+            "leave it out, or give user@host",
+        ));
+    }
+    let link = text.parse().map_err(|why: crate::remote::Malformed| {
+        Failure::usage(
+            why.0,
+            "give an address, as in https://desk:7443, the whole link of `transom pair`, or user@host for a way over SSH",
+        )
+    })?;
+    Ok(Wanted::Direct(link))
+}
+
+/// What was given to pair with: an argument, or a line of standard input.
+fn text(argument: Option<&str>) -> Result<String, Failure> {
+    match argument {
+        Some(text) if text != "-" => Ok(text.to_owned()),
         asked => {
             let is_terminal = std::io::stdin().is_terminal();
             if asked.is_none() && !is_terminal {
@@ -110,18 +197,12 @@ fn link(argument: Option<&str>) -> Result<Link, Failure> {
                 return Err(Failure::usage("there is nothing to pair with", hint));
             }
             if is_terminal {
-                ask("The link of `transom pair`, or an address: ")?
+                ask("The link of `transom pair`, an address, or user@host: ")
             } else {
-                read_line()?
+                read_line()
             }
         }
-    };
-    text.trim().parse().map_err(|why: crate::remote::Malformed| {
-        Failure::usage(
-            why.0,
-            "give an address, as in https://desk:7443, or the whole link of `transom pair`",
-        )
-    })
+    }
 }
 
 fn label(wanted: Option<&str>) -> Result<Label, Failure> {
@@ -169,11 +250,11 @@ async fn pin(args: &Args, address: &Address) -> Result<SpkiPin, Failure> {
     ))
 }
 
-/// Refuses an offer whose pin is not the one that was demanded.
+/// Refuses an offer, or a daemon, whose pin is not the one that was demanded.
 fn agreed(demanded: Option<&str>, offered: SpkiPin) -> Result<(), Failure> {
     match demanded.map(parsed).transpose()? {
         Some(pin) if pin != offered => Err(Failure::usage(
-            format!("the link is of a daemon with the pin {offered}, not of {pin}"),
+            format!("this leads to a daemon with the pin {offered}, not {pin}"),
             "use one of both, and be sure of it",
         )),
         Some(_) | None => Ok(()),
@@ -189,18 +270,28 @@ fn parsed(pin: &str) -> Result<SpkiPin, Failure> {
     })
 }
 
+/// Where the owner decides.
+enum Decided<'a> {
+    /// Where the offer is shown.
+    ByOffer,
+    /// By a command on that machine, with this before it.
+    There(&'a str),
+}
+
 /// Shows the digits, and what is to be done with them.
-fn show(newcomer: &Newcomer, has_offer: bool) {
+fn show(newcomer: &Newcomer, decided: Decided<'_>) {
     let code = newcomer.code().grouped();
     let minutes = newcomer.expires_in().as_secs().div_ceil(60);
     let strong = output::STRONG;
     output::note(&format!("the digits of this machine: {strong}{code}{strong:#}"));
-    output::note(&match has_offer {
-        true => format!(
+    output::note(&match decided {
+        Decided::ByOffer => format!(
             "compare them with those that `transom pair` shows there, and answer y there (within {minutes} minutes)"
         ),
-        false => {
-            format!("the owner lets it in there with `transom approve {code}` (within {minutes} minutes)")
+        Decided::There(way) => {
+            format!(
+                "the owner lets it in there with `{way}transom approve {code}` (within {minutes} minutes)"
+            )
         }
     });
 }

@@ -34,7 +34,10 @@ fn table(views: &[View<'_>], now: Timestamp) -> Table {
     for view in views {
         table.row([
             view.name,
-            &view.address.to_string(),
+            &match view.ssh {
+                Some(destination) => format!("{destination} over SSH"),
+                None => view.address.to_string(),
+            },
             &view.role.to_string(),
             view.label,
             &duration::since(view.added_at, now),
