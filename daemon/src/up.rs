@@ -139,15 +139,11 @@ async fn run(
     // They end with this.
     let mut tasks = JoinSet::new();
     tasks.spawn(mourn(keeper.clone(), sessions.clone()));
-    let (touched, standing, counted) = (sessions.clone(), sessions.clone(), sessions.clone());
-    let deps = Deps {
-        local_origin: Arc::new(Origins::new(keeper, sessions.clone())),
-        touched: Arc::new(move |device| touched.touched_by(device)),
-        stands_at: Arc::new(move |resource| standing.stands_at(resource)),
-        figures: Arc::new(move |to| metrics::write(&counted, to)),
-        who_is: doors.who_is(),
-        ..Deps::new(opened, pin, doors.clone(), lockdown)
-    };
+    let deps = deps(
+        Deps::new(opened, pin, doors.clone(), lockdown),
+        &doors,
+        (keeper, &sessions),
+    );
     let access = Access::new(server_config(config, open.link_authority), deps);
     doors.name_node(&access);
     sessions.serve(&access);
@@ -191,6 +187,19 @@ async fn run(
     tracing::info!("ended");
     served?;
     Ok(app.run)
+}
+
+/// What the access layer asks the sessions and the tailnet.
+fn deps(deps: Deps, doors: &RemoteDoors, (keeper, sessions): (KeeperLink, &Sessions)) -> Deps {
+    let (touched, standing, counted) = (sessions.clone(), sessions.clone(), sessions.clone());
+    Deps {
+        local_origin: Arc::new(Origins::new(keeper, sessions.clone())),
+        touched: Arc::new(move |device| touched.touched_by(device)),
+        stands_at: Arc::new(move |resource| standing.stands_at(resource)),
+        figures: Arc::new(move |to| metrics::write(&counted, to)),
+        who_is: doors.who_is(),
+        ..deps
+    }
 }
 
 /// What the listeners of this configuration show.

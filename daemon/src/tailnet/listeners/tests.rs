@@ -14,8 +14,9 @@ fn listeners(allow: &[Allowed]) -> (TempDir, TailnetListeners) {
     let home = tempfile::tempdir().unwrap();
     let keys = home.path().join("keys");
     let identity = Identity::load_or_create(&keys).unwrap();
-    let names = Names::new("0011223344556677");
-    let certificates = Certificates::open(keys, identity, names, certificates::now()).unwrap();
+    let instance = "0011223344556677";
+    let names = Names::new(instance);
+    let certificates = Certificates::open(keys, identity, instance, names, certificates::now()).unwrap();
     let tailnet = Arc::new(Tailnet::asking(PathBuf::from("/nonexistent"), allow.to_vec()));
     (home, TailnetListeners::new(tailnet, certificates, &[0]))
 }
