@@ -485,18 +485,13 @@ mod tests {
     #[tokio::test]
     async fn the_journal_does_not_grow_with_what_was_written() {
         let (writer, folder) = in_folder();
-        let write = async |times: u32| {
-            for _ in 0..times {
-                let insert =
-                    |sql: &rusqlite::Transaction<'_>| Ok(sql.execute("INSERT INTO t VALUES (1)", [])?);
-                writer.run(Lane::Ordinary, insert).await.unwrap();
-            }
-        };
-        write(3 * super::MOVED_AT).await;
-        let early = journal(&folder);
-        write(20 * super::MOVED_AT).await;
-        let late = journal(&folder);
-        assert!(late <= 2 * early, "{early} bytes, then {late}");
+        for _ in 0..30 * super::MOVED_AT {
+            let insert = |sql: &rusqlite::Transaction<'_>| Ok(sql.execute("INSERT INTO t VALUES (1)", [])?);
+            writer.run(Lane::Ordinary, insert).await.unwrap();
+        }
+        // When it is moved is up to who waits when; that is far more often than never.
+        let (grown, most) = (journal(&folder), 10 * u64::from(super::MOVED_AT) * FRAME);
+        assert!(grown < most, "{grown} bytes");
     }
 
     #[tokio::test]
