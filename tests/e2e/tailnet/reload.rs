@@ -1,6 +1,6 @@
 //! Another list of who may come, while they are there.
 
-use harness::{Tailscaled, TestDaemon, Tunnel, until};
+use harness::{DaemonOptions, Tailscaled, TestDaemon, Tunnel, until};
 use protocol::attach::Mode;
 
 use super::{BOB, NODE, PHONE, UNHEARD, daemon, listener_at, paired, shut_out, status, tailnet};
@@ -66,4 +66,39 @@ async fn what_is_switched_off_closes_at_once_and_what_waits_for_a_restart_says_s
         problems.contains("tailnet.allow is empty").then_some(())
     };
     until("the status to say so", said).await;
+}
+
+#[tokio::test]
+async fn its_listener_comes_and_goes_with_the_configuration_and_touches_no_other() {
+    let tailscaled = tailnet();
+    let listening = |tls: &str| format!("[listen]\ntls = {tls}\n{}", tailscaled.config(r#"["self"]"#));
+    let (both, near) = (
+        listening(r#"["127.0.0.1:0", "tailnet:0"]"#),
+        listening(r#"["127.0.0.1:0"]"#),
+    );
+    let daemon = TestDaemon::start_with(DaemonOptions {
+        config: both.clone(),
+        listens_as_configured: true,
+        ..DaemonOptions::default()
+    })
+    .await;
+    let at = listener_at(&daemon, NODE).await;
+    let phone = Tunnel::from(PHONE, at).await;
+    let (device, local) = (
+        paired(&daemon, &phone).await,
+        daemon.device(pairing::Role::Operator).await,
+    );
+    let session = daemon.owner().shell("cat").await;
+    let mut over = device.attach(&session.id, Mode::Write, "0").await;
+    let mut stays = local.attach(&session.id, Mode::Write, "0").await;
+    reload(&daemon, &near).await;
+    over.until_closed().await;
+    assert_eq!(status(&daemon).await.tls.len(), 1);
+    stays.send_input(b"still here\n").await;
+    stays.until("still here").await;
+    reload(&daemon, &both).await;
+    let again = Tunnel::from(PHONE, listener_at(&daemon, NODE).await).await;
+    paired(&daemon, &again).await;
+    stays.send_input(b"and after\n").await;
+    stays.until("and after").await;
 }
