@@ -213,15 +213,20 @@ impl Drop for TestDaemon {
             kill_process(successor, Signal::KILL).ok();
         }
         let below = keeper.map(descendants).unwrap_or_default();
+        // Its lock is free once it is gone: another may follow in its folder.
+        let own = self.child.id();
         self.child.start_kill().ok();
-        let all: Vec<_> = keeper.into_iter().chain(below).collect();
+        let all: Vec<_> = own.into_iter().chain(keeper).chain(below).collect();
         // A reaper kills what it holds when the keeper is gone.
         if let Some(pid) = keeper.and_then(|pid| Pid::from_raw(pid.cast_signed())) {
             kill_process(pid, Signal::KILL).ok();
         }
         let left: Vec<_> = all.into_iter().filter(|pid| !ends(*pid)).collect();
         if !std::thread::panicking() {
-            assert!(left.is_empty(), "processes outlive their keeper: {left:?}");
+            assert!(
+                left.is_empty(),
+                "processes outlive their daemon or keeper: {left:?}"
+            );
         }
     }
 }
