@@ -19,7 +19,10 @@ use server::{Shutdown, Stop, clock};
 use tokio::{sync::Notify, time::sleep};
 
 pub(crate) use self::shown::timestamp;
-use crate::config::{Config, PairFiles};
+use crate::{
+    addresses,
+    config::{Config, PairFiles},
+};
 
 /// The certificates of one daemon.
 pub(crate) struct Certificates {
@@ -184,8 +187,16 @@ impl Certificates {
     }
 }
 
-/// The names of a daemon with this configuration that listens at these addresses.
+/// The names of a daemon with this configuration that listens at these addresses. Of a listener on all of the machine's, those
+/// that it has now.
 pub(crate) fn names(instance: &str, config: &Config, addresses: impl IntoIterator<Item = IpAddr>) -> Names {
+    let mut addresses: Vec<IpAddr> = addresses.into_iter().collect();
+    if addresses.iter().any(IpAddr::is_unspecified) {
+        match addresses::of_this_machine() {
+            Ok(all) => addresses.extend(all),
+            Err(error) => tracing::error!(%error, "the certificate lacks the addresses of this machine"),
+        }
+    }
     let named = config
         .names
         .iter()

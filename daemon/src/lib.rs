@@ -1,6 +1,7 @@
 //! The product: sessions and events, on top of the access layer.
 
 mod actor;
+mod addresses;
 mod app;
 mod attach;
 mod certificates;

@@ -16,10 +16,12 @@ use server::{HeldDoors, audit::AuditRow};
 use tokio::sync::Notify;
 
 pub(crate) use self::watch::follow;
+use self::watch::{Look, look};
 use crate::{
     app::App,
     certificates,
     config::{Config, ConfigError, Layers},
+    paths::Paths,
     up,
 };
 
@@ -27,13 +29,21 @@ use crate::{
 pub(crate) struct Reloads {
     flags: Vec<(&'static str, String)>,
     /// Held through a reload.
-    in_force: tokio::sync::Mutex<Layers>,
-    /// What files were looked at.
-    files: Mutex<Vec<PathBuf>>,
-    /// Why the daemon is not as it is configured, in sentences.
-    degraded: Mutex<Vec<String>>,
+    in_force: tokio::sync::Mutex<(Config, Layers)>,
+    /// The files that were read, each as it looked before that: what changed since is news.
+    read: Mutex<Vec<(PathBuf, Look)>>,
+    degraded: Mutex<Degraded>,
     /// Woken when one is wanted by a signal.
     wanted: Notify,
+}
+
+/// Why the daemon is not as it is configured, in sentences.
+#[derive(Default)]
+struct Degraded {
+    /// Why the last reload changed nothing.
+    refused: Option<String>,
+    /// What could not be done by the one before.
+    faults: Vec<String>,
 }
 
 /// Why nothing was changed.
@@ -73,15 +83,24 @@ impl IntoResponse for NotReloaded {
 }
 
 impl Reloads {
-    /// Of a daemon that was started with these flags, and this configuration.
-    pub(crate) fn new(flags: Vec<(&'static str, String)>, layers: Layers, files: Vec<PathBuf>) -> Self {
-        Self {
+    /// Reads the configuration with which a daemon starts.
+    ///
+    /// # Errors
+    /// When it cannot be used.
+    pub(crate) fn start(
+        paths: &Paths,
+        flags: Vec<(&'static str, String)>,
+    ) -> Result<(Self, Config), ConfigError> {
+        let look = look(&paths.config);
+        let (config, layers) = Config::load(&paths.config, &flags)?;
+        let reloads = Self {
             flags,
-            in_force: tokio::sync::Mutex::new(layers),
-            files: Mutex::new(files),
+            read: Mutex::new(read((paths.config.clone(), look), &config)),
+            in_force: tokio::sync::Mutex::new((config.clone(), layers)),
             degraded: Mutex::default(),
             wanted: Notify::new(),
-        }
+        };
+        Ok((reloads, config))
     }
 
     /// Wants a reload: whoever follows does it.
@@ -91,18 +110,32 @@ impl Reloads {
 
     /// Why the daemon is not as it is configured, in sentences; nothing where it is.
     pub(crate) fn degraded(&self) -> Vec<String> {
-        lock(&self.degraded).clone()
+        let degraded = lock(&self.degraded);
+        let refused = degraded.refused.iter();
+        refused.chain(&degraded.faults).cloned().collect()
     }
 
     fn files(&self) -> Vec<PathBuf> {
-        lock(&self.files).clone()
+        let read = lock(&self.read);
+        read.iter().map(|(path, _)| path.clone()).collect()
+    }
+
+    /// Whether a file is another than the one that was read.
+    fn have_changed(&self) -> bool {
+        let read = lock(&self.read).clone();
+        read.iter().any(|(path, seen)| look(path) != *seen)
     }
 }
 
-/// The files that a daemon with this configuration depends on.
-pub(crate) fn files(config_file: PathBuf, config: &Config) -> Vec<PathBuf> {
+/// The files that a daemon with this configuration depends on: the configuration as it looked before it was read, and the pair,
+/// which is to be read.
+fn read(config_file: (PathBuf, Look), config: &Config) -> Vec<(PathBuf, Look)> {
     let pair = config.pair.iter();
     let pair = pair.flat_map(|files| [files.certificate.clone(), files.key.clone()]);
+    let pair = pair.map(|path| {
+        let seen = look(&path);
+        (path, seen)
+    });
     std::iter::once(config_file).chain(pair).collect()
 }
 
@@ -113,25 +146,28 @@ pub(crate) fn files(config_file: PathBuf, config: &Config) -> Vec<PathBuf> {
 pub(crate) async fn reload(app: &App, row: AuditRow) -> Result<Reloaded, NotReloaded> {
     let reloads = &app.run.reloads;
     let mut in_force = reloads.in_force.lock().await;
-    let done = take_up(app, &in_force).await;
+    let done = take_up(app, &in_force.1).await;
     let row = match &done {
-        Ok((_, reloaded)) => row.detail(reloaded.changed.join(", ")),
+        Ok((.., reloaded)) => row.detail(reloaded.changed.join(", ")),
         Err(refused) => row.outcome("bad_configuration").detail(refused.to_string()),
     };
     if let Err(error) = app.access.store().append_audit(row).await {
         tracing::warn!(%error, "a reload could not be written to the audit trail");
     }
     match done {
-        Ok((layers, reloaded)) => {
-            *in_force = layers;
-            reloaded.degraded.clone_into(&mut lock(&reloads.degraded));
+        Ok((config, layers, reloaded)) => {
+            *in_force = (config, layers);
+            *lock(&reloads.degraded) = Degraded {
+                refused: None,
+                faults: reloaded.degraded.clone(),
+            };
             tracing::info!(changed = ?reloaded.changed, degraded = ?reloaded.degraded, "reloaded");
             Ok(reloaded)
         }
         Err(refused) => {
             tracing::error!(error = %refused, "nothing was reloaded");
             let said = format!("the last reload changed nothing: {refused}");
-            *lock(&reloads.degraded) = vec![said];
+            lock(&reloads.degraded).refused = Some(said);
             Err(refused)
         }
     }
@@ -142,23 +178,40 @@ fn by_itself() -> AuditRow {
     AuditRow::new(server::clock::now(), "daemon", "", RELOAD, "daemon")
 }
 
-async fn take_up(app: &App, in_force: &Layers) -> Result<(Layers, Reloaded), NotReloaded> {
+async fn take_up(app: &App, in_force: &Layers) -> Result<(Config, Layers, Reloaded), NotReloaded> {
     let reloads = &app.run.reloads;
     let path = app.run.paths.config.clone();
+    // Whatever is wrong with it, it is what has to change before there is another try.
+    let seen = look(&path);
+    lock(&reloads.read)[0].1 = seen;
     let (config, layers) = Config::load(&path, &reloads.flags)?;
-    // Whatever is wrong with them, they are what has to change.
-    *lock(&reloads.files) = files(path, &config);
+    *lock(&reloads.read) = read((path, seen), &config);
     let now = certificates::now();
     let own = certificates::read_own(&config, now)?;
     let certificates = app.run.doors.certificates();
-    let addresses = config.tls.iter().map(std::net::SocketAddr::ip);
-    let names = certificates::names(app.access.instance(), &config, addresses);
+    let names = names(app, &config);
     let held = app.access.hold_doors().await;
     certificates.cover(names, now)?;
     let is_other_source = certificates.serve_own(own);
     let degraded = apply(app, &held, &config, is_other_source).await;
     let changed = layers.differences(in_force).map(str::to_owned).collect();
-    Ok((layers, Reloaded { changed, degraded }))
+    Ok((config, layers, Reloaded { changed, degraded }))
+}
+
+/// Has the certificate name the addresses that this machine has by now, where a listener is on all of them.
+pub(crate) async fn readdress(app: &App) {
+    let in_force = app.run.reloads.in_force.lock().await;
+    let names = names(app, &in_force.0);
+    match app.run.doors.certificates().cover(names, certificates::now()) {
+        Ok(true) => tracing::info!("the certificate names other addresses now"),
+        Ok(false) => {}
+        Err(error) => tracing::error!(%error, "the certificate cannot name the addresses of this machine"),
+    }
+}
+
+fn names(app: &App, config: &Config) -> certs::Names {
+    let addresses = config.tls.iter().map(std::net::SocketAddr::ip);
+    certificates::names(app.access.instance(), config, addresses)
 }
 
 async fn apply(app: &App, held: &HeldDoors<'_>, config: &Config, renew: bool) -> Vec<String> {

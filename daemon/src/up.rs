@@ -72,8 +72,7 @@ pub fn up(options: &UpOptions, on_ready: impl FnOnce(&Ready)) -> Result<(), UpEr
         .map_err(UpError::system("hide its memory"))?;
     let paths = Paths::find(options.dir.as_deref())?;
     let flags = Vec::from_iter((!options.tls.is_empty()).then(|| ("listen.tls", options.tls.join(","))));
-    let (config, layers) = Config::load(&paths.config, &flags)?;
-    let reloads = Reloads::new(flags, layers, reload::files(paths.config.clone(), &config));
+    let (reloads, config) = Reloads::start(&paths, flags)?;
     make_directories(&paths)?;
     let lock = Lock::take_to_serve(&paths.lock(), &paths.socket())?;
     log::start(&paths.logs()).map_err(UpError::io("write its log"))?;

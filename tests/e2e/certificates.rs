@@ -1,5 +1,6 @@
 //! `GET /v1/certificates`, `transom certs`, and what the listeners show.
 
+mod addresses;
 mod rotate;
 mod trust;
 

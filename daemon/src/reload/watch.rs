@@ -21,24 +21,26 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::{by_itself, reload};
-use crate::app::App;
+use super::{by_itself, readdress, reload};
+use crate::{addresses::Changes, app::App};
 
 /// Reloads whenever that is wanted, or a file of the configuration has changed, until the soft stop.
 pub(crate) async fn follow(app: App, stop: Stop) {
     let watch = Watch::new();
+    let addresses = Changes::follow();
     loop {
-        let files = app.run.reloads.files();
-        let seen = looks(&files);
-        watch.add(&files);
+        watch.add(&app.run.reloads.files());
         let is_wanted = tokio::select! {
             biased;
             () = stop.requested(Shutdown::Soft) => return,
             () = app.run.reloads.wanted.notified() => true,
             () = watch.stirred() => false,
+            () = addresses.next() => {
+                readdress(&app).await;
+                false
+            }
         };
-        // `transom reload` may have taken it up already: then it does so again, which changes nothing.
-        if is_wanted || looks(&files) != seen {
+        if is_wanted || app.run.reloads.have_changed() {
             // What is wrong is in the log and the status.
             reload(&app, by_itself()).await.ok();
         }
@@ -46,21 +48,18 @@ pub(crate) async fn follow(app: App, stop: Stop) {
 }
 
 /// A file as it looks from outside; none of one that cannot be looked at.
-type Look = Option<(u64, u64, u64, i64, i64)>;
+pub(super) type Look = Option<(u64, u64, u64, i64, i64)>;
 
 /// Links are followed: of certificates that others keep, those change.
-fn looks(files: &[PathBuf]) -> Vec<Look> {
-    let look = |path: &PathBuf| {
-        let file = fs::metadata(path).ok()?;
-        Some((
-            file.dev(),
-            file.ino(),
-            file.size(),
-            file.ctime(),
-            file.ctime_nsec(),
-        ))
-    };
-    files.iter().map(look).collect()
+pub(super) fn look(path: &Path) -> Look {
+    let file = fs::metadata(path).ok()?;
+    Some((
+        file.dev(),
+        file.ino(),
+        file.size(),
+        file.ctime(),
+        file.ctime_nsec(),
+    ))
 }
 
 /// Tells when something happens in the folders of files: these may come, go and be replaced.
@@ -165,7 +164,7 @@ const NOW_AND_THEN: Duration = Duration::from_secs(10);
 mod tests {
     use std::fs;
 
-    use super::{Watch, folders, looks};
+    use super::{Watch, folders, look};
 
     #[tokio::test]
     async fn a_file_that_is_written_replaced_or_linked_anew_is_seen() {
@@ -188,10 +187,11 @@ mod tests {
             &|| fs::remove_file(at("config.toml")).unwrap(),
         ];
         for change in changes {
-            let before = looks(&files);
+            let looks = || files.each_ref().map(|path| look(path));
+            let before = looks();
             change();
             watch.stirred().await;
-            assert_ne!(looks(&files), before);
+            assert_ne!(looks(), before);
         }
     }
 
