@@ -114,6 +114,9 @@ fn for_phones(root: &Root) -> Result<(), Failure> {
         output::line(&code.picture(QUIET_AT_LEAST, Ink::Light).join("\n"))?;
     }
     output::line(&escape(url))?;
+    if url.starts_with("https://localhost:") {
+        output::sentence(NEAR)?;
+    }
     for step in STEPS {
         output::sentence(step)?;
     }
@@ -129,6 +132,10 @@ fn home() -> Result<PathBuf, Failure> {
         )
     })
 }
+
+/// Where no listener is open but on this machine itself.
+const NEAR: &str = "This address is on this machine only: a phone gets there through a tunnel, or takes the file over another way \
+     (`transom certs export`).";
 
 const STEPS: [&str; 3] = [
     "iPhone, iPad: open the link in Safari and allow the download; Settings > General > VPN & Device Management: install \
