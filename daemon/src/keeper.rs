@@ -25,7 +25,7 @@ pub(crate) struct KeeperLink {
 #[derive(Debug)]
 struct Shared {
     options: KeeperOptions,
-    /// Where the socket of a keeper is that an older daemon started.
+    /// Where the socket of a keeper is that a service manager starts, or that an older daemon started.
     former: Option<PathBuf>,
     /// What the directory of the sessions' cgroups is called.
     name: String,
@@ -160,7 +160,7 @@ impl KeeperLink {
             state.keeper.clone()
         };
         match keeper {
-            Some(keeper) => keeper.origin(peer, Some(&self.shared.name)),
+            Some(keeper) => keeper.origin(peer, &[&self.shared.name, SERVICE]),
             None => Origin::Outside,
         }
     }
@@ -231,7 +231,14 @@ impl KeeperLink {
         let current = self.state().keeper.clone().filter(|keeper| !keeper.is_lost());
         match current {
             Some(keeper) => Ok(keeper),
-            None => Ok(self.begin(Keeper::connect_or_start(&self.shared.options).await?)),
+            None => {
+                // What is wrong with one that runs is said by the second try.
+                let keeper = match self.running().await {
+                    Ok(Some(keeper)) => keeper,
+                    _ => Keeper::connect_or_start(&self.shared.options).await?,
+                };
+                Ok(self.begin(keeper))
+            }
         }
     }
 
@@ -292,6 +299,8 @@ impl KeeperLink {
     }
 }
 
+/// With what name the unit of a keeper starts it (`deploy/systemd/transom-keeper.service`).
+const SERVICE: &str = "transom-service";
 /// Sessions that are asked for before the first is there: none waits for the way to and fro, and few descriptors are on it
 /// (unix(7), `ETOOMANYREFS`).
 const AT_ONCE: u32 = 16;

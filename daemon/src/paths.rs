@@ -122,7 +122,8 @@ impl Paths {
         }
     }
 
-    /// Where older daemons had the keeper's socket.
+    /// Where a service manager has the socket of a keeper, and where older daemons had it. It is looked at after the other: a keeper
+    /// that holds sessions goes on with them.
     pub fn former_keeper(&self) -> PathBuf {
         self.runtime.join(KEEPER)
     }

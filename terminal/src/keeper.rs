@@ -39,8 +39,9 @@ use system::Forked;
 
 /// Runs the keeper, to its end: of this process, which must have begun with this and have no other thread. Standard input is the
 /// socket that it serves. `arguments` are those behind `keep`: a name, by which it is known in the list of processes and after which the
-/// directory of the sessions' cgroups is called, `--no-cgroups` where there shall be none, and `--speak VERSION` where it shall
-/// be as one that speaks no newer version of its messages.
+/// directory of the sessions' cgroups is called, `--no-cgroups` where there shall be none, `--speak VERSION` where it shall
+/// be as one that speaks no newer version of its messages, and `--activated` where a service manager has the socket, and starts it
+/// as a service of its own whenever somebody connects: then it stays the process that was started, and leaves the socket in place.
 pub fn keep(arguments: impl IntoIterator<Item = OsString>) -> ! {
     keep_as(Versions::OURS, arguments)
 }
@@ -60,11 +61,15 @@ fn keep_as(versions: Versions, arguments: impl IntoIterator<Item = OsString>) ->
 /// Leaves whoever started it; none in the process that was only started for that.
 fn begin(versions: Versions, arguments: impl IntoIterator<Item = OsString>) -> io::Result<Option<Service>> {
     let listener = listener()?;
-    let Wish { name, versions } = Wish::of(versions, arguments)?;
+    let Wish {
+        name,
+        versions,
+        is_activated,
+    } = Wish::of(versions, arguments)?;
     // Output of sessions passes through: nobody's to read, nor a core file's.
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     rustix::process::setsid().ok();
-    if let Forked::Parent(_) = system::fork()? {
+    if !is_activated && let Forked::Parent(_) = system::fork()? {
         return Ok(None);
     }
     rustix::process::chdir("/")?;
@@ -78,7 +83,9 @@ fn begin(versions: Versions, arguments: impl IntoIterator<Item = OsString>) -> i
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     system::ignore(&[libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGPIPE]);
     let cgroups = name.and_then(|name| Cgroups::make(&name));
-    Service::new(listener, versions, cgroups).map(Some)
+    let mut service = Service::new(listener, versions, cgroups)?;
+    service.owns_socket = !is_activated;
+    Ok(Some(service))
 }
 
 /// Standard input, if it is what the daemon makes it.
@@ -99,6 +106,7 @@ struct Wish {
     /// The name for the sessions' cgroups; none where there are to be none.
     name: Option<String>,
     versions: Versions,
+    is_activated: bool,
 }
 
 impl Wish {
@@ -110,10 +118,12 @@ impl Wish {
         let mut wish = Self {
             name: Some(name),
             versions,
+            is_activated: false,
         };
         while let Some(flag) = words.next().transpose()? {
             match flag.as_str() {
                 "--no-cgroups" => wish.name = None,
+                "--activated" => wish.is_activated = true,
                 "--speak" => {
                     let newest = words.next().ok_or_else(malformed)??;
                     wish.versions.max = newest.parse().map_err(|_| malformed())?;

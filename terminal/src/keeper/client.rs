@@ -320,15 +320,18 @@ impl Keeper {
         *self.shared.lost.borrow()
     }
 
-    /// Whether a process runs inside a session: it descends from the session's reaper, or is in the session's cgroup. `cgroups` is
-    /// the name for the directory of the sessions' cgroups that the keeper was started with. Ancestry goes first: a program may
+    /// Whether a process runs inside a session: it descends from the session's reaper, or is in the session's cgroup. `cgroups` are
+    /// the names for the directory of the sessions' cgroups that the keeper may have been started with. Ancestry goes first: a program may
     /// move itself to another session's cgroup, not to another reaper.
     #[must_use]
-    pub fn origin(&self, peer: &PeerProcess, cgroups: Option<&str>) -> Origin {
+    pub fn origin(&self, peer: &PeerProcess, cgroups: &[&str]) -> Origin {
         let Some(line) = peer.line() else {
             return Origin::Unknown;
         };
-        let in_cgroup = || cgroups.and_then(|name| session_of_cgroup(&peer.cgroup()?, name));
+        let in_cgroup = || {
+            let path = peer.cgroup().filter(|_| !cgroups.is_empty())?;
+            cgroups.iter().find_map(|name| session_of_cgroup(&path, name))
+        };
         if let Some(id) = self.shared.state.session_of(&line).or_else(in_cgroup) {
             return Origin::Inside(id);
         }

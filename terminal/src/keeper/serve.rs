@@ -25,6 +25,8 @@ pub(super) struct Service {
     pub(super) own: Member,
     pub(super) kept: Vec<Kept>,
     listener: OwnedFd,
+    /// Nobody else listens on it: its file goes when this ends.
+    pub(super) owns_socket: bool,
     ended: OwnedFd,
     pub(super) daemon: Option<Daemon>,
     /// A reaper was killed: what it held are now children of this process, who knows of nobody's children but its own.
@@ -46,6 +48,7 @@ impl Service {
             own: Member::find(getpid()).ok_or(io::ErrorKind::NotFound)?,
             kept: Vec::new(),
             listener,
+            owns_socket: true,
             ended: system::child_events()?,
             daemon: None,
             has_orphans: false,
@@ -79,7 +82,8 @@ impl Service {
             self.kept.retain(|kept| !kept.is_over());
         }
         // Unlinked while it still listens: who is refused from now on finds no socket here that is not its own.
-        if let Ok(address) = getsockname(&self.listener)
+        if self.owns_socket
+            && let Ok(address) = getsockname(&self.listener)
             && let Ok(address) = SocketAddrUnix::try_from(address)
             && let Some(path) = address.path()
         {

@@ -99,9 +99,9 @@ async fn a_process_is_known_by_the_reaper_that_it_descends_from() {
     let _held = keeper.spawn(1, &format!("setsid -f {connect}; read line")).await;
     let accepting = tokio::task::spawn_blocking(move || listener.accept().unwrap().0);
     let inside = peer(&soon(accepting).await.unwrap().into());
-    assert_eq!(keeper.client().origin(&inside, None), Origin::Inside(id(1)));
+    assert_eq!(keeper.client().origin(&inside, &[]), Origin::Inside(id(1)));
     let (own, _other) = std::os::unix::net::UnixStream::pair().unwrap();
-    assert_eq!(keeper.client().origin(&peer(&own.into()), None), Origin::Outside);
+    assert_eq!(keeper.client().origin(&peer(&own.into()), &[]), Origin::Outside);
     let missing = shell("exit").env.len();
     assert_eq!(
         missing, 1,
