@@ -100,11 +100,27 @@ impl BrowserStore {
                 self.certutil(&["-A", "-a", "-n", &wish.name, "-t", "C,,"], root)
                     .await
             }
-            None => removed.or(Ok(())),
+            // Only a store that can be read, and has none of that name, is one that nothing had to be removed from.
+            None => match removed {
+                Ok(()) => Ok(()),
+                Err(why) => match self.names().await?.contains(&wish.name) {
+                    true => Err(why),
+                    false => Ok(()),
+                },
+            },
         }
     }
 
     async fn certutil(&self, words: &[&str], input: &str) -> Result<(), String> {
+        self.said(words, input).await.map(drop)
+    }
+
+    /// What the store holds, as certutil lists it.
+    async fn names(&self) -> Result<String, String> {
+        self.said(&["-L"], "").await
+    }
+
+    async fn said(&self, words: &[&str], input: &str) -> Result<String, String> {
         let mut command = Command::new("certutil");
         command
             .args(words)
@@ -117,7 +133,8 @@ impl BrowserStore {
             }
             _ => error.to_string(),
         })?;
-        succeeded(&said)
+        succeeded(&said)?;
+        Ok(String::from_utf8_lossy(&said.stdout).into_owned())
     }
 }
 
