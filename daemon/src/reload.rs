@@ -52,6 +52,9 @@ pub(crate) enum NotReloaded {
     /// The configuration cannot be used.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// The file that was read is gone, or has nothing in it, and nobody asked: who writes it anew may not be done.
+    #[error("the configuration file {} is gone or empty", .0.display())]
+    Vanished(PathBuf),
     /// The user's own certificate cannot be served.
     #[error("the certificate of listen.certificate cannot be used: {0}")]
     Pair(#[from] PairFilesError),
@@ -64,6 +67,7 @@ impl NotReloaded {
     fn hint(&self) -> String {
         let hint = match self {
             Self::Config(error) => error.hint(),
+            Self::Vanished(_) => "put it back, or run `transom reload` to go on with the defaults".to_owned(),
             Self::Pair(_) => "mend the files of listen.certificate and listen.key".to_owned(),
             Self::Names(_) => "mend listen.names".to_owned(),
         };
@@ -120,6 +124,15 @@ impl Reloads {
         read.iter().map(|(path, _)| path.clone()).collect()
     }
 
+    /// Takes all files as seen, and says how the configuration looks.
+    fn look_again(&self) -> Look {
+        let mut read = lock(&self.read);
+        for (path, seen) in &mut *read {
+            *seen = look(path);
+        }
+        read[0].1
+    }
+
     /// Whether a file is another than the one that was read.
     fn have_changed(&self) -> bool {
         let read = lock(&self.read).clone();
@@ -139,14 +152,23 @@ fn read(config_file: (PathBuf, Look), config: &Config) -> Vec<(PathBuf, Look)> {
     std::iter::once(config_file).chain(pair).collect()
 }
 
+/// Whether somebody wants a reload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// The owner said so.
+    Yes,
+    /// A file has changed.
+    No,
+}
+
 /// Takes up the configuration and the certificate as they are on the disk by now; `row` is what the audit trail says of it.
 ///
 /// # Errors
 /// [`NotReloaded`]: then nothing changed, and the status says so.
-pub(crate) async fn reload(app: &App, row: AuditRow) -> Result<Reloaded, NotReloaded> {
+pub(crate) async fn reload(app: &App, wanted: Wanted, row: AuditRow) -> Result<Reloaded, NotReloaded> {
     let reloads = &app.run.reloads;
     let mut in_force = reloads.in_force.lock().await;
-    let done = take_up(app, &in_force.1).await;
+    let done = take_up(app, wanted, &in_force.1).await;
     let row = match &done {
         Ok((.., reloaded)) => row.detail(reloaded.changed.join(", ")),
         Err(refused) => row.outcome("bad_configuration").detail(refused.to_string()),
@@ -178,13 +200,19 @@ fn by_itself() -> AuditRow {
     AuditRow::new(server::clock::now(), "daemon", "", RELOAD, "daemon")
 }
 
-async fn take_up(app: &App, in_force: &Layers) -> Result<(Config, Layers, Reloaded), NotReloaded> {
+async fn take_up(
+    app: &App,
+    wanted: Wanted,
+    in_force: &Layers,
+) -> Result<(Config, Layers, Reloaded), NotReloaded> {
     let reloads = &app.run.reloads;
     let path = app.run.paths.config.clone();
     // Whatever is wrong with it, it is what has to change before there is another try.
-    let seen = look(&path);
-    lock(&reloads.read)[0].1 = seen;
+    let seen = reloads.look_again();
     let (config, layers) = Config::load(&path, &reloads.flags)?;
+    if wanted == Wanted::No && in_force.have_file() && !layers.have_file() {
+        return Err(NotReloaded::Vanished(path));
+    }
     *lock(&reloads.read) = read((path, seen), &config);
     let now = certificates::now();
     let own = certificates::read_own(&config, now)?;

@@ -230,6 +230,32 @@ async fn a_bad_file_changes_nothing_and_says_so_until_it_is_mended() {
 }
 
 #[tokio::test]
+async fn a_configuration_that_vanishes_is_kept_until_the_owner_says_that_it_is_meant() {
+    let daemon = TestDaemon::start_with(DaemonOptions {
+        config: "[pairing]\nmax_pending = 3\n".to_owned(),
+        ..DaemonOptions::default()
+    })
+    .await;
+    let file = daemon.folder().join("config.toml");
+    std::fs::remove_file(&file).unwrap();
+    until_degraded(&daemon, "gone or empty").await;
+    std::fs::write(&file, "[pairing]\nmax_pending = 3\n").unwrap();
+    until("the file that is back", async || {
+        status(&daemon).await.degraded.is_empty().then_some(())
+    })
+    .await;
+    std::fs::write(&file, "").unwrap();
+    until_degraded(&daemon, "gone or empty").await;
+    let reloaded = daemon.cli(&["reload", "--json"]).await;
+    assert_eq!(reloaded.code, 0, "{reloaded:?}");
+    assert_eq!(
+        reloaded.json()["changed"],
+        serde_json::json!(["pairing.max_pending"])
+    );
+    assert!(status(&daemon).await.degraded.is_empty());
+}
+
+#[tokio::test]
 async fn an_own_pair_comes_is_renewed_and_goes_without_a_request_lost() {
     let authority = Authority::new();
     let names = "names = [\"desk.example\"]\n";

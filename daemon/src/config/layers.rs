@@ -91,6 +91,13 @@ impl Layers {
         self.0.iter().filter_map(is_other)
     }
 
+    /// Whether the file sets anything.
+    pub(crate) fn have_file(&self) -> bool {
+        self.0
+            .values()
+            .any(|(_, source)| matches!(source, Source::File(_)))
+    }
+
     /// Each value as JSON, for scripts.
     pub fn json(&self, key: &str) -> serde_json::Value {
         self.0
@@ -141,7 +148,7 @@ impl Layers {
         };
         let table: Table = toml::from_str(&text).map_err(|error| ConfigError::Syntax {
             path: path.clone(),
-            why: error.to_string(),
+            why: in_one_line(&error, &text),
         })?;
         for (section, value) in table {
             let Value::Table(entries) = value else {
@@ -161,6 +168,19 @@ impl Layers {
 
     fn set(&mut self, key: &'static str, value: Value, source: Source) {
         self.0.insert(key, (value, source));
+    }
+}
+
+/// What is wrong and where, as an error of ours says it; TOML's own words draw the line below.
+fn in_one_line(error: &toml::de::Error, text: &str) -> String {
+    let words = error.message().trim().replace('\n', ", ");
+    let before = error.span().and_then(|span| text.get(..span.start));
+    match before {
+        Some(before) => {
+            let line = before.matches('\n').count() + 1;
+            format!("line {line}: {words}")
+        }
+        None => words,
     }
 }
 

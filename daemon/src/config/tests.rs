@@ -113,6 +113,11 @@ fn a_bad_value_says_what_the_key_takes() {
 fn a_file_that_is_no_toml_is_said_with_its_place() {
     let error = read("[listen\n", &[], &[]).unwrap_err();
     assert!(matches!(error, ConfigError::Syntax { .. }), "{error}");
+    let error = read("[pairing]\nmax_pending 3\n", &[], &[])
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("is not valid TOML: line 2: "), "{error}");
+    assert!(!error.contains('\n'), "{error}");
 }
 
 #[test]

@@ -21,28 +21,35 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::{by_itself, readdress, reload};
+use super::{Wanted, by_itself, readdress, reload};
 use crate::{addresses::Changes, app::App};
 
 /// Reloads whenever that is wanted, or a file of the configuration has changed, until the soft stop.
 pub(crate) async fn follow(app: App, stop: Stop) {
     let watch = Watch::new();
     let addresses = Changes::follow();
+    // What came while the daemon began.
+    readdress(&app).await;
     loop {
         watch.add(&app.run.reloads.files());
-        let is_wanted = tokio::select! {
+        // What changed between the reading of a file and the watch over it told nobody.
+        if app.run.reloads.have_changed() {
+            reload(&app, Wanted::No, by_itself()).await.ok();
+            continue;
+        }
+        let wanted = tokio::select! {
             biased;
             () = stop.requested(Shutdown::Soft) => return,
-            () = app.run.reloads.wanted.notified() => true,
-            () = watch.stirred() => false,
+            () = app.run.reloads.wanted.notified() => Wanted::Yes,
+            () = watch.stirred() => Wanted::No,
             () = addresses.next() => {
                 readdress(&app).await;
-                false
+                Wanted::No
             }
         };
-        if is_wanted || app.run.reloads.have_changed() {
+        if wanted == Wanted::Yes || app.run.reloads.have_changed() {
             // What is wrong is in the log and the status.
-            reload(&app, by_itself()).await.ok();
+            reload(&app, wanted, by_itself()).await.ok();
         }
     }
 }

@@ -7,7 +7,7 @@ use server::{App, Peer, Permitted, extract::OptionalJson};
 
 use crate::{
     actor,
-    reload::{self, NotReloaded, RELOAD},
+    reload::{self, NotReloaded, RELOAD, Wanted},
 };
 
 /// Takes up the configuration and the certificate as they are on the disk by now.
@@ -19,7 +19,7 @@ pub(crate) async fn reload(
 ) -> Result<Json<Reloaded>, NotReloaded> {
     let row = actor::row(permit.principal(), &peer, RELOAD, "daemon");
     // In a task of its own: an owner that hangs up leaves none half done.
-    let reloading = tokio::spawn(async move { reload::reload(&app, row).await });
+    let reloading = tokio::spawn(async move { reload::reload(&app, Wanted::Yes, row).await });
     match reloading.await {
         Ok(reloaded) => reloaded.map(Json),
         Err(crash) => std::panic::resume_unwind(crash.into_panic()),
