@@ -105,7 +105,12 @@ async fn start(client: &Client, arguments: Vec<OsString>) -> Result<Option<Ready
 
 /// Starts `transom up` so that it outlives this process and its terminal.
 fn spawn(arguments: Vec<OsString>) -> Result<Child, Failure> {
-    let child = Command::new(daemon::executable::called()?)
+    let mut command = Command::new(daemon::executable::called()?);
+    // What this process was told as a service is not about the daemon.
+    daemon::service::PRIVATE.iter().for_each(|name| {
+        command.env_remove(name);
+    });
+    let child = command
         .args(["up", "--json", "--background"])
         .args(arguments)
         .env_remove("TRANSOM_SESSION")

@@ -43,4 +43,6 @@ pub(crate) struct Run {
     pub(crate) started_at: Timestamp,
     pub(crate) restart: Restart,
     pub(crate) reloads: Reloads,
+    /// Whether somebody else listens at the Unix socket, and starts the daemon when it is asked for.
+    pub(crate) is_activated: bool,
 }

@@ -17,6 +17,7 @@ use tokio::net::TcpListener;
 use crate::{
     certificates::Certificates,
     config::Config,
+    service::Passed,
     tailnet::{Tailnet, TailnetListeners},
     up::UpError,
 };
@@ -25,6 +26,7 @@ use crate::{
 pub(crate) struct RemoteDoors {
     certificates: Arc<Certificates>,
     tailnet: Option<TailnetListeners>,
+    passed: Arc<Passed>,
     bound: Mutex<Bound>,
 }
 
@@ -49,12 +51,13 @@ struct Door {
 
 impl RemoteDoors {
     /// Opens nothing yet.
-    pub(crate) fn new(config: &Config, certificates: Arc<Certificates>) -> Self {
+    pub(crate) fn new(config: &Config, certificates: &Arc<Certificates>, passed: &Arc<Passed>) -> Self {
         let listeners =
-            |tailnet| TailnetListeners::new(tailnet, Arc::clone(&certificates), &config.tailnet_ports);
+            |tailnet| TailnetListeners::new(tailnet, Arc::clone(certificates), &config.tailnet_ports);
         Self {
             tailnet: Tailnet::new(config).map(listeners),
-            certificates,
+            certificates: Arc::clone(certificates),
+            passed: Arc::clone(passed),
             bound: Mutex::new(Bound {
                 names: config.names.clone(),
                 tailnet: None,
@@ -115,8 +118,12 @@ impl RemoteDoors {
         open.into_iter().map(endpoint).collect()
     }
 
+    /// Listens at the address: with the socket that this process was started with, if it was with one there.
     async fn bind_one(&self, address: SocketAddr) -> io::Result<(Listener, SocketAddr)> {
-        let listener = TcpListener::bind(address).await?;
+        let listener = match self.passed.tls(address)? {
+            Some(passed) => TcpListener::from_std(passed)?,
+            None => TcpListener::bind(address).await?,
+        };
         let at = listener.local_addr()?;
         let config = self.certificates.tls(at);
         Ok((Listener::Tls { listener, config }, at))

@@ -20,6 +20,7 @@ pub mod paths;
 mod reload;
 mod restart;
 mod routes;
+pub mod service;
 mod sessions;
 mod signals;
 mod socket;

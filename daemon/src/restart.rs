@@ -18,7 +18,7 @@ use protocol::Problem;
 use terminal::DescriptorLimit;
 use tokio::time::timeout;
 
-use crate::{executable, lock::Lock};
+use crate::{executable, lock::Lock, service, service::Passed};
 
 /// What this process was started with, and whether it is to be started so again.
 #[derive(Debug)]
@@ -86,13 +86,14 @@ impl Restart {
     ///
     /// # Errors
     /// Why it did not.
-    pub(crate) fn execute(&self, lock: &Lock) -> Result<Infallible, io::Error> {
+    pub(crate) fn execute(&self, lock: &Lock, passed: &Passed) -> Result<Infallible, io::Error> {
         let path = self
             .path
             .as_ref()
             .map_err(|error| io::Error::from(error.kind()))?;
         // The new one gives its programs the limit that it finds.
         self.descriptors.apply()?;
+        passed.pass_on()?;
         let mut command = Command::new(path);
         command.stdin(lock.to_pass_on()?);
         if let Some((name, rest)) = self.arguments.split_first() {
@@ -124,6 +125,9 @@ impl Restart {
         };
         self.is_trusted(path).map_err(fault)?;
         let mut command = tokio::process::Command::new(path);
+        service::PRIVATE.iter().for_each(|name| {
+            command.env_remove(name);
+        });
         let answer = command
             .arg("--version")
             .stdin(Stdio::null())

@@ -9,6 +9,8 @@ use std::{
 
 use tokio::net::{UnixListener, UnixStream};
 
+use crate::service::Passed;
+
 /// Why the socket cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum SocketError {
@@ -40,8 +42,20 @@ impl SocketError {
     }
 }
 
+/// Listens at the path with the socket that this process was started with, if it was; else [makes](bind) one.
+pub(crate) async fn open(path: &Path, passed: &Passed) -> Result<UnixListener, SocketError> {
+    let failed = |source| SocketError::Io {
+        path: path.display().to_string(),
+        source,
+    };
+    match passed.unix().map_err(failed)? {
+        Some(socket) => UnixListener::from_std(socket).map_err(failed),
+        None => bind(path).await,
+    }
+}
+
 /// Listens at the path, 0600, in a directory that only its owner can enter.
-pub(crate) async fn bind(path: &Path) -> Result<UnixListener, SocketError> {
+async fn bind(path: &Path) -> Result<UnixListener, SocketError> {
     let failed = |source| SocketError::Io {
         path: path.display().to_string(),
         source,

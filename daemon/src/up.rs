@@ -32,6 +32,7 @@ use crate::{
     reload::{self, Reloads},
     restart::Restart,
     routes::routes,
+    service::{self, Passed},
     sessions::{Sessions, Settings},
     signals::Signals,
     socket, web_app,
@@ -67,6 +68,7 @@ impl UpOptions {
 /// # Errors
 /// [`UpError`], before anything is served or after everything is closed.
 pub fn up(options: &UpOptions, on_ready: impl FnOnce(&Ready)) -> Result<(), UpError> {
+    let passed = Arc::new(Passed::take()?);
     // Whatever this process holds of keys and output is nobody's to read, nor a core file's.
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
         .map_err(UpError::system("hide its memory"))?;
@@ -74,6 +76,7 @@ pub fn up(options: &UpOptions, on_ready: impl FnOnce(&Ready)) -> Result<(), UpEr
     let flags = Vec::from_iter((!options.tls.is_empty()).then(|| ("listen.tls", options.tls.join(","))));
     let (reloads, config) = Reloads::start(&paths, flags)?;
     make_directories(&paths)?;
+    passed.check(&paths.socket(), &config.tls)?;
     let lock = Lock::take_to_serve(&paths.lock(), &paths.socket())?;
     log::start(&paths.logs()).map_err(UpError::io("write its log"))?;
     let descriptors = DescriptorLimit::current();
@@ -89,12 +92,18 @@ pub fn up(options: &UpOptions, on_ready: impl FnOnce(&Ready)) -> Result<(), UpEr
         .build();
     let runtime = runtime.map_err(UpError::io("start its threads"))?;
     let restart = Restart::of_this_process(descriptors);
-    let served = runtime.block_on(run(paths, &config, (restart, reloads, options), on_ready));
+    let served = runtime.block_on(run(
+        paths,
+        &config,
+        (restart, reloads, Arc::clone(&passed)),
+        options,
+        on_ready,
+    ));
     // Tasks of programs that do not end have no say in when the daemon does.
     runtime.shutdown_timeout(Duration::from_millis(100));
     let ended = served?;
     if ended.restart.is_wanted() {
-        let Err(error) = ended.restart.execute(&lock);
+        let Err(error) = ended.restart.execute(&lock, &passed);
         tracing::error!(%error, "the daemon could not be started again");
         return Err(UpError::io("start again")(error));
     }
@@ -105,7 +114,8 @@ pub fn up(options: &UpOptions, on_ready: impl FnOnce(&Ready)) -> Result<(), UpEr
 async fn run(
     paths: Paths,
     config: &Config,
-    (restart, reloads, options): (Restart, Reloads, &UpOptions),
+    (restart, reloads, passed): (Restart, Reloads, Arc<Passed>),
+    options: &UpOptions,
     on_ready: impl FnOnce(&Ready),
 ) -> Result<Arc<Run>, UpError> {
     let signals = Signals::catch().map_err(UpError::io("catch signals"))?;
@@ -113,13 +123,13 @@ async fn run(
     let identity = Identity::load_or_create(&paths.keys())?;
     let pin = identity.pin();
     let certificates = certificates(config, &paths, identity, &opened.instance)?;
-    let doors = Arc::new(RemoteDoors::new(config, Arc::clone(&certificates)));
+    let doors = Arc::new(RemoteDoors::new(config, &certificates, &passed));
     let lockdown = LockdownFile::new(&paths.state);
     let open = match lockdown.is_locked() {
         true => OpenDoors::default(),
         false => doors.bind().await?,
     };
-    let unix = socket::bind(&paths.socket()).await?;
+    let unix = socket::open(&paths.socket(), &passed).await?;
     let events = Events::new(clock::now().0);
     let keeper = KeeperLink::new(
         &paths,
@@ -150,42 +160,60 @@ async fn run(
         access.announce(next);
     }
     tasks.spawn(tell_of_newcomers(access.newcomers(), events.clone()));
-    let stop = Stop::new();
     let run = Arc::new(Run {
         paths,
         doors,
         started_at: clock::timestamp(clock::now()),
         restart,
         reloads,
+        is_activated: passed.has_unix(),
     });
     let app = App {
         access: access.clone(),
         sessions,
         events,
-        stop: stop.clone(),
+        stop: Stop::new(),
         run,
     };
     let server = Server::new(access)
         .routes(routes(), &app)
         .fallback(web_app::router());
     let ready = ready(&app);
-    let listeners = std::iter::once(Listener::Unix(unix))
-        .chain(open.listeners)
-        .collect();
-    tasks.spawn(signals.forward(stop.clone(), Arc::clone(&app.run)));
+    tasks.spawn(signals.forward(app.stop.clone(), Arc::clone(&app.run)));
     tracing::info!(instance = ready.instance, version = ready.version, "ready");
     on_ready(&ready);
-    tasks.spawn(keep_fresh(certificates, stop.clone()));
-    tasks.spawn(follow_tailnet(app.clone()));
-    tasks.spawn(reload::follow(app.clone(), stop.clone()));
-    let served = server.serve(listeners, stop.clone()).await;
-    stop.request(Shutdown::Soft);
-    tasks.abort_all();
+    let listeners = std::iter::once(Listener::Unix(unix)).chain(open.listeners);
+    let served = serve(server, listeners.collect(), &app, &mut tasks).await;
     app.sessions.flush_typed().await;
-    std::fs::remove_file(app.run.paths.socket()).ok();
+    if !app.run.is_activated {
+        std::fs::remove_file(app.run.paths.socket()).ok();
+    }
     tracing::info!("ended");
     served?;
     Ok(app.run)
+}
+
+/// Serves until a signal or somebody at a socket wants the end; all that goes on beside that ends with it.
+async fn serve(
+    server: Server,
+    listeners: Vec<Listener>,
+    app: &App,
+    tasks: &mut JoinSet<()>,
+) -> Result<(), server::Crashed> {
+    tasks.spawn(keep_fresh(
+        Arc::clone(app.run.doors.certificates()),
+        app.stop.clone(),
+    ));
+    tasks.spawn(follow_tailnet(app.clone()));
+    tasks.spawn(reload::follow(app.clone(), app.stop.clone()));
+    let serving = async {
+        let served = server.serve(listeners, app.stop.clone()).await;
+        app.stop.request(Shutdown::Soft);
+        served
+    };
+    let (served, ()) = tokio::join!(serving, service::tell(app));
+    tasks.abort_all();
+    served
 }
 
 /// What the access layer asks the sessions and the tailnet.
@@ -316,7 +344,9 @@ fn settings(config: &Config, paths: &Paths, descriptors: DescriptorLimit) -> Set
         disk: 0,
         folder: paths.state.join("sessions"),
         default_size: Size::default(),
-        environment: env::vars_os().collect(),
+        environment: env::vars_os()
+            .filter(|(name, _)| !service::is_private(name))
+            .collect(),
         home: env::home_dir().unwrap_or_else(|| PathBuf::from("/")),
         socket: paths.socket(),
         descriptors,

@@ -184,6 +184,9 @@ pub struct Status {
     pub pid: u32,
     /// When this run began.
     pub started_at: Timestamp,
+    /// Whether a service manager listens at the Unix socket, and starts the daemon when it is asked for.
+    #[serde(default)]
+    pub activated: bool,
     /// The path of the Unix socket.
     pub socket: String,
     /// The TLS listeners.

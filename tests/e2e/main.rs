@@ -20,6 +20,7 @@ mod pairing_lane;
 mod reload;
 mod restart;
 mod secrets;
+mod service;
 mod sessions;
 mod store;
 mod storm;

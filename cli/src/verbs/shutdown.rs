@@ -40,7 +40,9 @@ pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
             },
         )
         .await?;
-    timeout(PATIENCE, ended(&socket, process)).await.map_err(|_| {
+    // Whoever else listens there would start it again by being asked.
+    let socket = (!status.activated).then_some(socket.as_path());
+    timeout(PATIENCE, ended(socket, process)).await.map_err(|_| {
         Failure::timed_out(format!(
             "the daemon, process {}, agreed to end and has not yet",
             ending.pid
@@ -56,6 +58,11 @@ pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
             format!("; stopped {}", stopped.join(", "))
         };
         output::sentence(&format!("the daemon has ended{stopped}"))?;
+        if status.activated {
+            output::note(
+                "its service starts it again when it is asked for; `systemctl --user stop transom.socket` keeps it from that",
+            );
+        }
     }
     Ok(exit::OK)
 }
@@ -68,9 +75,16 @@ fn watch(pid: u32) -> Option<OwnedFd> {
 
 /// Waits for the process's end where it can be seen (the socket may be of another process namespace), and until
 /// nobody listens any more.
-async fn ended(socket: &Path, process: Option<OwnedFd>) {
-    while process.as_ref().is_some_and(runs) || UnixStream::connect(socket).await.is_ok() {
+async fn ended(socket: Option<&Path>, process: Option<OwnedFd>) {
+    while process.as_ref().is_some_and(runs) || listens(socket).await {
         sleep(LOOK).await;
+    }
+}
+
+async fn listens(socket: Option<&Path>) -> bool {
+    match socket {
+        Some(socket) => UnixStream::connect(socket).await.is_ok(),
+        None => false,
     }
 }
 

@@ -21,6 +21,7 @@ pub(crate) async fn status(
         version: config.version.clone(),
         pid: std::process::id(),
         started_at: app.run.started_at,
+        activated: app.run.is_activated,
         socket: app.run.paths.socket().display().to_string(),
         tls: app.tls(),
         locked_down,

@@ -5,7 +5,7 @@ use std::{io, net::SocketAddr};
 use certs::{CertsError, PairFilesError, files::FileError};
 use server::{Crashed, store::StoreError};
 
-use crate::{ConfigError, lock::LockError, paths::PathsError, socket::SocketError};
+use crate::{ConfigError, lock::LockError, paths::PathsError, service::PassedError, socket::SocketError};
 
 /// Why the daemon does not run: a sentence, and a hint.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +31,9 @@ pub enum UpError {
     /// The user's own certificate cannot be served.
     #[error("the certificate of listen.certificate cannot be used: {0}")]
     OwnPair(#[from] PairFilesError),
+    /// It was started with sockets that it cannot use.
+    #[error(transparent)]
+    Passed(#[from] PassedError),
     /// The socket cannot be made.
     #[error(transparent)]
     Socket(#[from] SocketError),
@@ -78,6 +81,7 @@ impl UpError {
                 certificate is served"
                     .to_owned()
             }
+            Self::Passed(error) => error.hint().to_owned(),
             Self::Socket(error) => error.hint().to_owned(),
             Self::Bind { .. } => {
                 "see who has the port (`ss -ltnp`), or choose another by `--tls` or listen.tls; port 0 picks a free one"

@@ -2,7 +2,7 @@
 
 use std::{
     fs::Permissions,
-    os::unix::fs::PermissionsExt,
+    os::{fd::OwnedFd, unix::fs::PermissionsExt},
     path::{Path, PathBuf},
     process::Stdio,
     sync::Arc,
@@ -44,6 +44,8 @@ pub struct DaemonOptions {
     pub program: Option<PathBuf>,
     /// Another user than the test's, who can reach folder and executable.
     pub user: Option<u32>,
+    /// Sockets that it is started with, at most two, as systemd does (sd_listen_fds(3)).
+    pub passed: Vec<Arc<OwnedFd>>,
 }
 
 impl TestDaemon {
@@ -249,7 +251,10 @@ async fn launch(folder: &Path, options: &DaemonOptions) -> (Child, Ready) {
 
 fn begin(folder: &Path, options: &DaemonOptions) -> Child {
     let program = options.program.as_ref().unwrap_or(binary());
-    let mut up = command(program, folder);
+    let mut up = match options.passed.is_empty() {
+        true => command(program, folder),
+        false => passing(&options.passed, program, folder),
+    };
     if let Some(user) = options.user {
         up.uid(user).gid(user);
     }
@@ -265,6 +270,30 @@ fn begin(folder: &Path, options: &DaemonOptions) -> Child {
         .kill_on_drop(true)
         .spawn()
         .expect("the binary can be started")
+}
+
+/// The program, with sockets from the third descriptor on. They come to a shell as its input and its errors.
+fn passing(sockets: &[Arc<OwnedFd>], program: &Path, folder: &Path) -> Command {
+    let copy = |socket: &Arc<OwnedFd>| Stdio::from(socket.try_clone().expect("there are descriptors left"));
+    let moved = match sockets.len() {
+        1 => "3<&0",
+        2 => "3<&0 4<&2 2>/dev/null",
+        count => panic!("{count} sockets have no place"),
+    };
+    let script = format!(
+        "exec {moved} </dev/null; export LISTEN_PID=${{LISTEN_PID:-$$}} LISTEN_FDS={}; exec \"$0\" \"$@\"",
+        sockets.len()
+    );
+    let mut command = command(Path::new("/bin/sh"), folder);
+    command
+        .arg("-c")
+        .arg(script)
+        .arg(program)
+        .stdin(copy(&sockets[0]));
+    if let Some(second) = sockets.get(1) {
+        command.stderr(copy(second));
+    }
+    command
 }
 
 /// The binary in an environment that has nothing of the caller's but PATH and locale.
