@@ -181,4 +181,8 @@ impl Doors for RemoteDoors {
                 .map_err(|error| io::Error::other(error.to_string()))
         })
     }
+
+    fn closed(&self) {
+        self.passed.shut(|_| true);
+    }
 }

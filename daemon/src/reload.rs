@@ -22,7 +22,7 @@ use crate::{
     certificates,
     config::{Config, ConfigError, Layers},
     paths::Paths,
-    up,
+    service, up,
 };
 
 /// The configuration in force, and what is wrong with the one that should be.
@@ -168,7 +168,7 @@ pub(crate) enum Wanted {
 pub(crate) async fn reload(app: &App, wanted: Wanted, row: AuditRow) -> Result<Reloaded, NotReloaded> {
     let reloads = &app.run.reloads;
     let mut in_force = reloads.in_force.lock().await;
-    let done = take_up(app, wanted, &in_force.1).await;
+    let done = service::telling_of_reload(app, take_up(app, wanted, &in_force.1)).await;
     let row = match &done {
         Ok((.., reloaded)) => row.detail(reloaded.changed.join(", ")),
         Err(refused) => row.outcome("bad_configuration").detail(refused.to_string()),

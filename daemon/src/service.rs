@@ -20,8 +20,7 @@ use crate::app::App;
 /// Tells the service manager, where there is one, how the daemon stands, until the soft stop.
 pub(crate) async fn tell(app: &App) {
     let notifier = Notifier::of_environment();
-    let (running, sessions) = app.sessions.count();
-    notifier.ready(&format!("serving; {running} of {sessions} sessions run"));
+    serves(app, &notifier);
     let signs = async {
         match interval() {
             Some(every) => watch(notifier.clone(), app.run.paths.socket(), every).await,
@@ -37,6 +36,23 @@ pub(crate) async fn tell(app: &App) {
         true => notifier.restarting(),
         false => notifier.stopping(),
     }
+}
+
+/// Tells it that the daemon reloads, and when that is done.
+pub(crate) async fn telling_of_reload<T>(app: &App, reload: impl Future<Output = T>) -> T {
+    let notifier = Notifier::of_environment();
+    notifier.reloading();
+    let done = reload.await;
+    // Who ends, or starts again, has said so, and is not ready.
+    if !app.stop.is_requested(Shutdown::Soft) {
+        serves(app, &notifier);
+    }
+    done
+}
+
+fn serves(app: &App, notifier: &Notifier) {
+    let (running, sessions) = app.sessions.count();
+    notifier.ready(&format!("serving; {running} of {sessions} sessions run"));
 }
 
 /// Whether a variable is meant for this process alone: nothing that it starts gets it.

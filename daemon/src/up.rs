@@ -101,6 +101,7 @@ pub fn up(options: &UpOptions, on_ready: impl FnOnce(&Ready)) -> Result<(), UpEr
     ));
     // Tasks of programs that do not end have no say in when the daemon does.
     runtime.shutdown_timeout(Duration::from_millis(100));
+    passed.hand_back();
     let ended = served?;
     if ended.restart.is_wanted() {
         let Err(error) = ended.restart.execute(&lock, &passed);

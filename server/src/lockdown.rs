@@ -41,6 +41,9 @@ use crate::{
 pub trait Doors: Send + Sync + 'static {
     /// Binds the remote listeners, as at the start.
     fn open(&self) -> BoxFuture<'_, io::Result<OpenDoors>>;
+
+    /// Told once every listener that was opened is dropped: a socket that somebody else holds as well listens on by itself.
+    fn closed(&self) {}
 }
 
 /// What was opened.
@@ -218,6 +221,12 @@ impl Lockdown {
         if self.orders.send(Order::Close(done)).is_ok() {
             closed.await.ok();
         }
+        self.doors.closed();
+    }
+
+    /// Notes that the remote listeners were dropped before one accepted.
+    pub(crate) fn never_opened(&self) {
+        self.doors.closed();
     }
 
     /// Changes the file, after the changes before. It is done even if nobody waits for it any more.
@@ -428,10 +437,17 @@ async fn open_all(access: &Access, row: AuditRow) -> Result<protocol::access::Lo
 
 /// Nothing that comes in by what is bound is served yet.
 async fn bind_and_unlock(lockdown: &Lockdown) -> Result<OpenDoors, String> {
-    let opened = lockdown.doors.open().await.map_err(|error| error.to_string())?;
-    let removed = lockdown.on_disk(LockdownFile::remove).await;
-    removed.map_err(|error| error.to_string())?;
-    Ok(opened)
+    let opening = async {
+        let opened = lockdown.doors.open().await.map_err(|error| error.to_string())?;
+        let removed = lockdown.on_disk(LockdownFile::remove).await;
+        removed.map_err(|error| error.to_string())?;
+        Ok(opened)
+    };
+    let opened = opening.await;
+    if opened.is_err() {
+        lockdown.doors.closed();
+    }
+    opened
 }
 
 type DiskError = Box<dyn std::error::Error + Send + Sync>;

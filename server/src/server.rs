@@ -83,6 +83,7 @@ impl Server {
         if edge.access.looks_locked_down().await {
             // Bound all the same, they are closed: the doors bind them again when that is lifted.
             remote.clear();
+            edge.access.lockdown.never_opened();
         }
         for listener in local {
             let generation = Arc::new(AtomicU64::new(edge.access.next_generation().0));

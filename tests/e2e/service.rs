@@ -2,7 +2,8 @@
 
 use std::{
     fs::Permissions,
-    net::TcpListener,
+    io::ErrorKind,
+    net::{SocketAddr, TcpListener, TcpStream},
     os::{
         fd::OwnedFd,
         unix::{
@@ -80,6 +81,65 @@ async fn a_restart_in_place_keeps_them_and_tells_that_it_is_ready_again() {
     assert_ne!(after.life, before.life);
     daemon.signal(Signal::TERM);
     heard(&told, "STOPPING=1");
+}
+
+#[tokio::test]
+async fn nobody_connects_to_a_passed_listener_that_a_lock_down_closed_until_that_is_lifted() {
+    let (folder, unix) = folder();
+    let (tls, port) = port();
+    let address: SocketAddr = port.parse().unwrap();
+    let options = DaemonOptions {
+        passed: vec![unix, tls],
+        arguments: ["--tls".to_owned(), port].into(),
+        ..DaemonOptions::default()
+    };
+    let mut daemon = TestDaemon::start_in(folder, &options).await;
+    let tls = TlsClient::new(address, daemon.pin());
+    assert_eq!(tls.get("/v1/health", None).await.status, 200);
+    assert_eq!(daemon.cli(&["lockdown"]).await.code, 0);
+    assert!(is_refused(address));
+    // Somebody who is killed gives nothing back, and who ends does.
+    daemon.kill().await;
+    daemon.start_again_with(&options).await;
+    assert!(is_refused(address));
+    assert_eq!(daemon.cli(&["shutdown"]).await.code, 0);
+    let mut waiting = TcpStream::connect(address).unwrap();
+    daemon.start_again_with(&options).await;
+    let answered = std::io::Read::read(&mut waiting, &mut [0]);
+    assert_eq!(answered.unwrap_err().kind(), ErrorKind::ConnectionReset);
+    assert!(is_refused(address));
+    assert_eq!(daemon.cli(&["lockdown", "--lift"]).await.code, 0);
+    assert_eq!(tls.get("/v1/health", None).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_reload_shuts_and_opens_a_passed_listener_and_says_so_to_who_passed_it() {
+    let (folder, unix) = folder();
+    let (tls, port) = port();
+    let address: SocketAddr = port.parse().unwrap();
+    let (environment, told) = notify(folder.path());
+    let file = folder.path().join("config.toml");
+    std::fs::write(&file, format!("listen.tls = [\"{port}\", \"127.0.0.1:0\"]\n")).unwrap();
+    let options = DaemonOptions {
+        passed: vec![unix, tls],
+        listens_as_configured: true,
+        environment,
+        ..DaemonOptions::default()
+    };
+    let daemon = TestDaemon::start_in(folder, &options).await;
+    let tls = TlsClient::new(address, daemon.pin());
+    heard(&told, "READY=1");
+    for (addresses, is_open) in [("\"127.0.0.1:0\"", false), (&format!("\"{port}\""), true)] {
+        std::fs::write(&file, format!("listen.tls = [{addresses}]\n")).unwrap();
+        daemon.cli(&["reload"]).await;
+        assert!(heard(&told, "RELOADING=1").contains("MONOTONIC_USEC="));
+        heard(&told, "READY=1");
+        assert_eq!(is_refused(address), !is_open);
+        let status: Status = daemon.owner().get("/v1/status").await.ok();
+        let is_said = status.degraded.iter().any(|said| said.contains("socket unit"));
+        assert_eq!(is_said, !is_open, "{status:?}");
+    }
+    assert_eq!(tls.get("/v1/health", None).await.status, 200);
 }
 
 #[tokio::test]
@@ -224,10 +284,15 @@ fn folder() -> (Arc<TempDir>, Arc<OwnedFd>) {
     (Arc::new(folder), Arc::new(socket.into()))
 }
 
+/// A listener as of a socket unit: bound to a port in particular.
 fn port() -> (Arc<OwnedFd>, String) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap().to_string();
-    (Arc::new(listener.into()), address)
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let listener = TcpListener::bind(free).unwrap();
+    (Arc::new(listener.into()), free.to_string())
+}
+
+fn is_refused(address: SocketAddr) -> bool {
+    TcpStream::connect(address).is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
 }
 
 /// Where it tells how it stands, and what lets it know of that.

@@ -17,6 +17,21 @@ impl RemoteDoors {
         names: &[String],
         renew: bool,
     ) -> Vec<String> {
+        let mut faults = self.change_all(held, wanted, names, renew).await;
+        let elsewhere = self.passed.elsewhere(wanted);
+        faults.extend(elsewhere.map(|address| {
+            format!("{address} is in the socket unit and not in listen.tls: take it out there, or the next start is refused")
+        }));
+        faults
+    }
+
+    async fn change_all(
+        &self,
+        held: &HeldDoors<'_>,
+        wanted: &[SocketAddr],
+        names: &[String],
+        renew: bool,
+    ) -> Vec<String> {
         let mut plan = Plan::new(&self.bound().doors, wanted);
         names.clone_into(&mut self.bound().names);
         if !held.are_open() {
@@ -73,6 +88,13 @@ impl RemoteDoors {
         };
         let authority = self.bound().link_authority();
         held.change(change, authority).await;
+        self.shut_passed(in_the_way);
+    }
+
+    /// What is closed here may be held open by whoever passed it.
+    fn shut_passed(&self, closed: &[Door]) {
+        self.passed
+            .shut(|address| closed.iter().any(|door| door.at == Some(address)));
     }
 
     /// Binds again what had to go for something that could not come, where that narrows nothing.
@@ -122,6 +144,7 @@ impl RemoteDoors {
             close: goes.iter().filter_map(|door| door.at).collect(),
         };
         let closed = held.change(change, authority).await;
+        self.shut_passed(goes);
         if !goes.is_empty() {
             tracing::info!(
                 listeners = goes.len(),

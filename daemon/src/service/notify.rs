@@ -42,11 +42,18 @@ impl Notifier {
 
     /// It starts again in its own place, with the same process id: it is ready once more when the new one is.
     pub(crate) fn restarting(&self) {
+        self.changing("restarting; sessions go on");
+    }
+
+    /// It takes up another configuration, and is ready once more when that is done.
+    pub(crate) fn reloading(&self) {
+        self.changing("reloading");
+    }
+
+    fn changing(&self, status: &str) {
         let now = clock_gettime(ClockId::Monotonic);
         let now = i128::from(now.tv_sec) * 1_000_000 + i128::from(now.tv_nsec) / 1_000;
-        self.tell(&format!(
-            "RELOADING=1\nMONOTONIC_USEC={now}\nSTATUS=restarting; sessions go on\n"
-        ));
+        self.tell(&format!("RELOADING=1\nMONOTONIC_USEC={now}\nSTATUS={status}\n"));
     }
 
     /// It lives.

@@ -1,19 +1,23 @@
 //! The sockets that the daemon is started with, instead of making its own (sd_listen_fds(3)).
+//!
+//! Whoever passed one holds it as well, so that it listens on when the daemon has closed its own descriptors: then the kernel takes
+//! connections for which nobody is there. One that shall be closed is therefore shut, for all who hold it, and listens again when
+//! it is opened, or when the daemon ends: by then it is the other's again.
 
 use std::{
     fs, io,
     net::{SocketAddr, TcpListener},
     os::{
-        fd::OwnedFd,
+        fd::{AsFd, OwnedFd},
         unix::{fs::MetadataExt, net::UnixListener},
     },
     path::Path,
 };
 
 use rustix::{
-    io::{FdFlags, fcntl_setfd},
+    io::{Errno, FdFlags, fcntl_setfd},
     net::{
-        AddressFamily, SocketType, listen,
+        AddressFamily, Shutdown, SocketType, getpeername, listen, shutdown,
         sockopt::{socket_acceptconn, socket_domain, socket_type},
     },
 };
@@ -75,10 +79,13 @@ impl Passed {
         };
         for (at, socket) in passed.all.iter().enumerate() {
             let kind = || PassedError::Kind(at + 3);
-            let is_ours = socket_type(socket).map_err(io::Error::from)? == SocketType::STREAM
-                && socket_acceptconn(socket).map_err(io::Error::from)?;
-            match socket_domain(socket).map_err(io::Error::from)? {
-                _ if !is_ours => return Err(kind()),
+            let is_stream = socket_type(socket).map_err(io::Error::from)? == SocketType::STREAM;
+            let domain = socket_domain(socket).map_err(io::Error::from)?;
+            // One that a daemon had shut, which was killed then, listens no more.
+            let is_shut = || domain != AddressFamily::UNIX && getpeername(socket) == Err(Errno::NOTCONN);
+            let is_listener = is_listening(socket)? || is_shut();
+            match domain {
+                _ if !is_stream || !is_listener => return Err(kind()),
                 AddressFamily::UNIX if passed.unix.is_none() => {
                     // From now on the kernel tells who connects of this process, and not of the one that made it (unix(7), SO_PEERCRED).
                     listen(socket, BACKLOG).map_err(io::Error::from)?;
@@ -112,8 +119,8 @@ impl Passed {
                 });
             }
         }
-        let other = self.tls.iter().find(|(address, _)| !addresses.contains(address));
-        other.map_or(Ok(()), |(address, _)| Err(PassedError::OtherAddress(*address)))
+        let other = self.elsewhere(addresses).next();
+        other.map_or(Ok(()), |address| Err(PassedError::OtherAddress(address)))
     }
 
     /// Whether the Unix socket is somebody else's, who listens on it when this process does not.
@@ -126,15 +133,42 @@ impl Passed {
         self.unix.as_ref().map(UnixListener::try_clone).transpose()
     }
 
-    /// The listener at this address.
+    /// Those addresses of its listeners that are not among these.
+    pub(crate) fn elsewhere(&self, addresses: &[SocketAddr]) -> impl Iterator<Item = SocketAddr> {
+        let passed = self.tls.iter().map(|(address, _)| *address);
+        passed.filter(|address| !addresses.contains(address))
+    }
+
+    /// The listener at this address, which listens from now on, if it was shut.
     pub(crate) fn tls(&self, address: SocketAddr) -> io::Result<Option<TcpListener>> {
         let found = self.tls.iter().find(|(at, _)| *at == address);
         let Some((_, listener)) = found else {
             return Ok(None);
         };
+        listen_again(listener, address)?;
         let listener = listener.try_clone()?;
         listener.set_nonblocking(true)?;
         Ok(Some(listener))
+    }
+
+    /// Lets nobody connect to the listeners at these addresses, and resets who did and was not accepted.
+    pub(crate) fn shut(&self, is_shut: impl Fn(SocketAddr) -> bool) {
+        for (address, listener) in self.tls.iter().filter(|(address, _)| is_shut(*address)) {
+            match shutdown(listener, Shutdown::Read) {
+                // It is shut already.
+                Ok(()) | Err(Errno::NOTCONN) => {}
+                Err(error) => tracing::error!(%address, %error, "a passed listener cannot be shut"),
+            }
+        }
+    }
+
+    /// Has those that are shut listen again, for whoever passed them.
+    pub(crate) fn hand_back(&self) {
+        for (address, listener) in &self.tls {
+            if let Err(error) = listen_again(listener, *address) {
+                tracing::warn!(%address, %error, "a passed listener stays shut");
+            }
+        }
     }
 
     /// Lets what this process executes in its own place have them: with the same numbers and variables, and as it has the same
@@ -145,6 +179,22 @@ impl Passed {
         }
         Ok(())
     }
+}
+
+fn is_listening(socket: &impl AsFd) -> io::Result<bool> {
+    Ok(socket_acceptconn(socket)?)
+}
+
+fn listen_again(listener: &TcpListener, address: SocketAddr) -> io::Result<()> {
+    if !is_listening(listener)? {
+        listen(listener, BACKLOG)?;
+        // One that was bound to no port in particular does not find its way back.
+        if listener.local_addr()? != address {
+            shutdown(listener, Shutdown::Read)?;
+            return Err(io::ErrorKind::AddrNotAvailable.into());
+        }
+    }
+    Ok(())
 }
 
 /// Connections that wait while none is accepted; the kernel has a bound of its own.
