@@ -32,6 +32,7 @@ mod rm;
 mod run;
 mod screen;
 mod send;
+mod service;
 mod shell_init;
 mod shutdown;
 mod status;
@@ -119,6 +120,8 @@ pub(crate) enum Verb {
     Restart(restart::Args),
     /// End the daemon
     Shutdown(shutdown::Args),
+    /// Run the daemon as a service of this user
+    Service(service::Args),
     /// Look at the configuration
     Config(config::Args),
     /// Print what makes a shell mark its commands for `screen` and `ls`
@@ -162,6 +165,7 @@ impl Verb {
             Self::Reload(args) => args.json,
             Self::Restart(args) => args.json,
             Self::Shutdown(args) => args.json,
+            Self::Service(args) => args.json,
             Self::Config(args) => args.is_json(),
         }
     }
@@ -174,7 +178,7 @@ impl Verb {
         self.refuse(target)?;
         let target = match self {
             // It is about this machine's own list, whatever the environment names.
-            Self::Remote(_) | Self::Open(_) => &Target::Here,
+            Self::Remote(_) | Self::Open(_) | Self::Service(_) => &Target::Here,
             _ => target,
         };
         match self {
@@ -216,6 +220,7 @@ impl Verb {
             Self::Shutdown(_) => target.refuse_but_for_owner("shutdown"),
             Self::Remote(_) => target.refuse_flag("remote"),
             Self::Open(_) => target.refuse_flag("open"),
+            Self::Service(_) => target.refuse_flag("service"),
             Self::Config(_) => target.refuse_flag("config"),
             Self::ShellInit(_) => target.refuse_flag("shell-init"),
             _ => Ok(()),
@@ -261,6 +266,7 @@ impl Verb {
             Self::Reload(args) => reload::run(&args).await,
             Self::Restart(args) => restart::run(&args).await,
             Self::Shutdown(args) => shutdown::run(&args).await,
+            Self::Service(args) => service::run(&args).await,
         }
     }
 }

@@ -9,6 +9,7 @@ mod pairing;
 mod pipes;
 mod remote;
 mod scripts;
+mod service;
 mod shell_init;
 mod verbs;
 mod watch;

@@ -30,7 +30,7 @@ pub(crate) fn require_build_tools() -> Result<()> {
 }
 
 /// Installs what the tests need, where it is missing: Chromium, certutil and fonts for the browser's, shells for those of
-/// `shell-init`, OpenSSH for those of the ways over SSH.
+/// `shell-init`, OpenSSH for those of the ways over SSH, systemd for what reads its units.
 ///
 /// # Errors
 /// Where something is missing and this user may not install it; the message says what to run.
@@ -105,6 +105,10 @@ const NEEDED: &[Needed] = &[
     Needed {
         package: "fish",
         is_there: || found("fish"),
+    },
+    Needed {
+        package: "systemd",
+        is_there: || found("systemd-analyze"),
     },
     Needed {
         package: "openssh-client",

@@ -58,11 +58,13 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ("Daemons elsewhere", &["remote", "open", "whoami"]),
     (
         "The daemon",
-        &["up", "status", "certs", "reload", "restart", "shutdown", "config"],
+        &[
+            "up", "status", "certs", "reload", "restart", "shutdown", "service", "config",
+        ],
     ),
 ];
 /// Verbs about this machine alone.
-const LOCAL: [&str; 17] = [
+const LOCAL: [&str; 18] = [
     "up",
     "pair",
     "approve",
@@ -76,6 +78,7 @@ const LOCAL: [&str; 17] = [
     "reload",
     "restart",
     "shutdown",
+    "service",
     "remote",
     "open",
     "config",
