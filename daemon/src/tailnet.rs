@@ -41,6 +41,8 @@ pub(crate) struct Tailnet {
     certificate: watch::Sender<Certificate>,
     /// Where there was ever a listener of the tailnet in this life: whoever comes there has to be known.
     listeners: Mutex<BTreeSet<SocketAddr>>,
+    /// Every address that this node was told to have in this life: so is whoever comes there.
+    owned: Mutex<BTreeSet<IpAddr>>,
     cache: Cache,
     /// Questions about peers that are under way.
     questions: Semaphore,
@@ -94,6 +96,7 @@ impl Tailnet {
             seen: watch::Sender::new(Seen::default()),
             certificate: watch::Sender::default(),
             listeners: Mutex::default(),
+            owned: Mutex::default(),
             cache: Cache::default(),
             questions: Semaphore::new(QUESTIONS),
             said: Mutex::default(),
@@ -130,6 +133,7 @@ impl Tailnet {
     /// Takes this for what tailscaled said.
     #[cfg(test)]
     fn see(&self, seen: Seen) {
+        self.remember(&seen);
         self.seen.send_replace(seen);
     }
 
@@ -138,9 +142,17 @@ impl Tailnet {
         self.api.socket() == socket
     }
 
-    /// Whether a listener is reached over the tailnet.
+    /// Whether who comes to this address comes over the tailnet. A listener on all addresses has that one of them which was
+    /// called; while this node's are not known, or not all of them, the ranges that Tailscale gives addresses from decide.
     fn is_ours(&self, listener: SocketAddr) -> bool {
-        self.listeners().contains(&listener) || self.is_own(listener.ip())
+        let address = listener.ip().to_canonical();
+        is_of_a_tailnet(address) || self.owned().contains(&address) || self.listeners().contains(&listener)
+    }
+
+    /// Keeps in mind which addresses this node has, before anybody is told.
+    fn remember(&self, seen: &Seen) {
+        let addresses = seen.node.iter().flat_map(|node| &node.addresses);
+        self.owned().extend(addresses.map(IpAddr::to_canonical));
     }
 
     /// Whether this node has the address.
@@ -182,6 +194,18 @@ impl Tailnet {
 
     fn listeners(&self) -> MutexGuard<'_, BTreeSet<SocketAddr>> {
         self.listeners.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn owned(&self) -> MutexGuard<'_, BTreeSet<IpAddr>> {
+        self.owned.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether it is one that Tailscale gives to nodes: 100.64.0.0/10 and fd7a:115c:a1e0::/48.
+pub(crate) fn is_of_a_tailnet(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => address.octets()[0] == 100 && address.octets()[1] & 0xc0 == 64,
+        IpAddr::V6(address) => address.segments()[..3] == [0xfd7a, 0x115c, 0xa1e0],
     }
 }
 

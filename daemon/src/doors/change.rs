@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use server::{DoorChange, HeldDoors, Listener};
 
 use super::{Door, RemoteDoors};
+use crate::tailnet::is_of_a_tailnet;
 
 impl RemoteDoors {
     /// Listens at these addresses, and no others, under these names; with `renew`, in a new generation at those where it does
@@ -206,14 +207,6 @@ fn reach(address: IpAddr) -> u8 {
         address if is_of_a_tailnet(address) => 1,
         address if !address.is_unspecified() => 2,
         _ => 3,
-    }
-}
-
-/// Whether it is one that Tailscale gives to nodes: 100.64.0.0/10 and fd7a:115c:a1e0::/48.
-fn is_of_a_tailnet(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(address) => address.octets()[0] == 100 && address.octets()[1] & 0xc0 == 64,
-        IpAddr::V6(address) => address.segments()[..3] == [0xfd7a, 0x115c, 0xa1e0],
     }
 }
 

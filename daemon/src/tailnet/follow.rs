@@ -36,6 +36,7 @@ impl Tailnet {
     }
 
     fn note(&self, seen: Seen) {
+        self.remember(&seen);
         self.seen.send_if_modified(|last| {
             let has_changed = *last != seen;
             if has_changed {

@@ -173,6 +173,47 @@ async fn a_listener_of_the_tailnet_is_guarded_also_where_it_is_not_known_what_th
 }
 
 #[tokio::test]
+async fn nobody_comes_unasked_to_an_address_of_a_tailnet_while_this_node_is_unknown() {
+    let tailnet = Tailnet::asking(PathBuf::from("/nonexistent"), vec![Allowed::Oneself]);
+    for (from, to) in [
+        ("100.64.0.7", "100.64.0.1"),
+        ("100.127.255.254", "::ffff:100.127.255.1"),
+        ("fd7a:115c:a1e0::7", "fd7a:115c:a1e0::1"),
+        ("192.0.2.1", "100.64.0.1"),
+    ] {
+        let answer = tailnet.who_is(&peer(from, to)).await;
+        assert_eq!(answer, WhoIsAnswer::Refused, "{to}");
+    }
+    for to in [
+        "100.63.255.255",
+        "100.128.0.1",
+        "fd7a:115c:a1e1::1",
+        "192.168.1.2",
+    ] {
+        let answer = tailnet.who_is(&peer("192.0.2.1", to)).await;
+        assert_eq!(answer, WhoIsAnswer::NotATailnet, "{to}");
+    }
+}
+
+#[tokio::test]
+async fn an_address_that_this_node_had_once_is_the_tailnets_for_good() {
+    let tailnet = Tailnet::asking(PathBuf::from("/nonexistent"), vec![Allowed::Oneself]);
+    let at = |addresses| Seen {
+        phase: Some(Phase::Running),
+        node: Some(OwnNode { addresses, ..node() }),
+        trouble: None,
+    };
+    tailnet.see(at(vec![address("198.51.100.1")]));
+    tailnet.see(at(Vec::new()));
+    let answer = tailnet.who_is(&peer("198.51.100.7", "198.51.100.1")).await;
+    assert_eq!(answer, WhoIsAnswer::Refused);
+    tailnet.see(Seen::default());
+    // Nor is it this machine any more that comes from there.
+    let answer = tailnet.who_is(&peer("198.51.100.1", "198.51.100.1")).await;
+    assert_eq!(answer, WhoIsAnswer::Refused);
+}
+
+#[tokio::test]
 async fn where_the_owner_of_this_node_is_unknown_nobody_is_oneself() {
     let tailscaled = Tailscaled::start();
     let tailnet = tailnet(tailscaled.socket(), &[Allowed::Oneself]);
