@@ -5,22 +5,24 @@ use std::time::Duration;
 use server::Access;
 use tokio::time::sleep;
 
-use super::{Seen, Tailnet, local_api::LocalApiError};
+use super::{OwnNode, Phase, Seen, Tailnet, local_api::LocalApiError};
 
 impl Tailnet {
     /// Asks what this node is, and notes the answer, or that there is none.
     pub(crate) async fn look(&self) -> Result<(), LocalApiError> {
         let (seen, outcome) = match self.api.status().await {
-            Ok((phase, node)) => {
-                let phase = Some(phase);
-                (
-                    Seen {
-                        phase,
-                        node,
-                        trouble: None,
-                    },
-                    Ok(()),
-                )
+            Ok((phase, told)) => {
+                let node = match phase {
+                    // One that starts knows of itself only bit by bit.
+                    Phase::Starting => OwnNode::or_as_known(told, self.seen().node),
+                    Phase::Running | Phase::NeedsLogin | Phase::Stopped => told,
+                };
+                let seen = Seen {
+                    phase: Some(phase),
+                    node,
+                    trouble: None,
+                };
+                (seen, Ok(()))
             }
             Err(error) => {
                 let seen = Seen {

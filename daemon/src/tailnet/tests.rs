@@ -264,6 +264,34 @@ impl server::Doors for NoDoors {
 }
 
 #[test]
+fn a_node_that_starts_is_what_it_was_unless_it_is_somebody_elses() {
+    let blank = OwnNode {
+        name: None,
+        addresses: Vec::new(),
+        user_id: None,
+        user: None,
+        ..node()
+    };
+    let bobs = OwnNode {
+        user_id: Some("43".to_owned()),
+        ..node()
+    };
+    let tagged = OwnNode {
+        tags: vec!["tag:box".to_owned()],
+        ..blank.clone()
+    };
+    for told in [None, Some(blank.clone()), Some(node())] {
+        assert_eq!(OwnNode::or_as_known(told, Some(node())), Some(node()));
+    }
+    for told in [blank, bobs.clone()] {
+        assert_eq!(OwnNode::or_as_known(Some(told.clone()), None), Some(told));
+    }
+    for told in [bobs, tagged] {
+        assert_eq!(OwnNode::or_as_known(Some(told.clone()), Some(node())), Some(told));
+    }
+}
+
+#[test]
 fn addresses_are_given_up_only_where_it_is_known_that_there_are_none() {
     let seen = |phase| Seen {
         phase,

@@ -65,7 +65,13 @@ async fn one_that_dies_and_starts_again_leaves_the_listener_and_who_is_attached(
     assert!(shut_out(PHONE, at).await < UNHEARD);
     attached.send_input(b"still here\n").await;
     attached.until("still here").await;
+    // It knows nothing of itself at first.
+    tailscaled.is_now("NoState");
     tailscaled.start_again();
+    until_it_is(&daemon, TailnetState::Starting).await;
+    attached.send_input(b"while it starts\n").await;
+    attached.until("while it starts").await;
+    tailscaled.is_now("Running");
     until_it_is(&daemon, TailnetState::Running).await;
     assert_eq!(listener_at(&daemon, NODE).await, at);
     until_it_comes_in(&daemon, &phone).await;

@@ -129,7 +129,7 @@ impl Tailscaled {
         self.change(|state| state.addresses = parsed(addresses));
     }
 
-    /// What it is doing: `Running`, `Stopped`, `NeedsLogin`, `Starting`.
+    /// What it is doing: `Running`, `Stopped`, `NeedsLogin`, `Starting`, or `NoState`, in which it knows nothing of its node.
     pub fn is_now(&self, phase: &'static str) {
         self.change(|state| state.phase = phase);
     }
@@ -230,6 +230,13 @@ impl Shared {
 impl State {
     fn status(&self) -> Value {
         let certified: &[&str] = if self.certificate.is_some() { &[NAME] } else { &[] };
+        if self.phase == "NoState" {
+            return json!({
+                "Version": "1.90.0", "TUN": true, "BackendState": self.phase, "HaveNodeKey": false, "AuthURL": "",
+                "TailscaleIPs": null, "Self": { "ID": "", "DNSName": "", "UserID": 0, "TailscaleIPs": null },
+                "Health": [], "CertDomains": null, "Peer": null, "User": null,
+            });
+        }
         let (id, login) = &self.owner;
         json!({
             "Version": "1.90.0", "TUN": true, "BackendState": self.phase, "HaveNodeKey": true, "AuthURL": "",

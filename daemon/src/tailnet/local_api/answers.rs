@@ -35,6 +35,24 @@ pub(crate) struct OwnNode {
     pub(crate) has_certificates: bool,
 }
 
+impl OwnNode {
+    /// Whom it belongs to, if anybody is said: a user by their stable id, or those of its tags.
+    fn owner(&self) -> Option<(Option<&str>, &[String])> {
+        let owner = (self.user_id.as_deref(), self.tags.as_slice());
+        (owner != (None, &[])).then_some(owner)
+    }
+
+    /// This node as it was known last, where what is told does not say that it is somebody else's by now.
+    pub(in crate::tailnet) fn or_as_known(told: Option<Self>, known: Option<Self>) -> Option<Self> {
+        let is_others =
+            |(told, known): (&Self, &Self)| told.owner().is_some() && told.owner() != known.owner();
+        match told.as_ref().zip(known.as_ref()).is_some_and(is_others) {
+            true => told,
+            false => known.or(told),
+        }
+    }
+}
+
 /// `GET /localapi/v0/status`
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
@@ -93,7 +111,8 @@ impl Status {
     pub(super) fn understood(self) -> (Phase, Option<OwnNode>) {
         let phase = match self.backend_state.as_str() {
             "Running" => Phase::Running,
-            "Starting" => Phase::Starting,
+            // In the first it does not know yet what it shall do: it passes through that whenever it starts.
+            "NoState" | "Starting" => Phase::Starting,
             "NeedsLogin" | "NeedsMachineAuth" => Phase::NeedsLogin,
             _ => Phase::Stopped,
         };

@@ -158,7 +158,7 @@ async fn the_own_node_is_told_with_its_user_or_its_tags() {
         ("NeedsMachineAuth", Phase::NeedsLogin),
         ("Starting", Phase::Starting),
         ("Stopped", Phase::Stopped),
-        ("NoState", Phase::Stopped),
+        ("NoState", Phase::Starting),
         ("SomethingNew", Phase::Stopped),
     ] {
         let said = Said::json(&format!(r#"{{"BackendState": "{state}", "Self": null}}"#));
