@@ -111,8 +111,9 @@ impl Certificates {
     /// # Errors
     /// As [`Certificates::open`]; then the former one goes on.
     pub(crate) fn cover(&self, names: Names, now: UnixTime) -> Result<bool, CertsError> {
-        let node = self.held().node.clone();
-        self.cover_all(names, node, now)
+        let mut held = self.held();
+        let node = held.node.clone();
+        self.cover_all(&mut held, names, node, now)
     }
 
     /// The same for this machine's name and addresses in its tailnet, besides what is configured.
@@ -125,12 +126,15 @@ impl Certificates {
         addresses: Vec<IpAddr>,
         now: UnixTime,
     ) -> Result<bool, CertsError> {
-        let configured = self.held().configured.clone();
-        self.cover_all(configured, (name, addresses), now)
+        let mut held = self.held();
+        let configured = held.configured.clone();
+        self.cover_all(&mut held, configured, (name, addresses), now)
     }
 
+    /// Under one lock with reading what stays of both: they come from tasks of their own, and neither must undo the other's.
     fn cover_all(
         &self,
+        held: &mut Held,
         configured: Names,
         node: (Option<String>, Vec<IpAddr>),
         now: UnixTime,
@@ -140,7 +144,6 @@ impl Certificates {
             .iter()
             .fold(configured.clone(), |names, name| names.host(name));
         let names = node.1.iter().copied().fold(named, Names::address);
-        let mut held = self.held();
         let leaf = held.identity.kept_certificate(&self.keys, &names, now)?;
         let is_other = leaf.key.cert != held.leaf.key.cert;
         if is_other {
@@ -150,8 +153,7 @@ impl Certificates {
         held.configured = configured;
         held.node = node;
         held.names = names;
-        self.issue(&held, now);
-        drop(held);
+        self.issue(held, now);
         self.changed.notify_one();
         Ok(is_other)
     }
@@ -161,15 +163,13 @@ impl Certificates {
     /// # Errors
     /// As [`Certificates::open`]; then the former one goes on.
     pub(crate) fn renew(&self, now: UnixTime) -> Result<bool, CertsError> {
-        let configured = {
-            let held = self.held();
-            self.issue(&held, now);
-            if held.leaf.renews_in(now).is_some() {
-                return Ok(false);
-            }
-            held.configured.clone()
-        };
-        self.cover(configured, now)
+        let mut held = self.held();
+        self.issue(&held, now);
+        if held.leaf.renews_in(now).is_some() {
+            return Ok(false);
+        }
+        let (configured, node) = (held.configured.clone(), held.node.clone());
+        self.cover_all(&mut held, configured, node, now)
     }
 
     /// Serves the user's own pair for its names, or none any more; says whether it comes from other files than before.
