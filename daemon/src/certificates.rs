@@ -5,6 +5,7 @@ mod shown;
 mod trusted;
 
 use std::{
+    io,
     net::{IpAddr, SocketAddr},
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -106,6 +107,11 @@ impl Certificates {
         in_words(&self.held().names)
     }
 
+    /// What was configured last of what the leaf is for.
+    pub(crate) fn configured(&self) -> Names {
+        self.held().configured.clone()
+    }
+
     /// Shows a leaf for these names from the next handshake on; says whether it is another one. The key stays.
     ///
     /// # Errors
@@ -188,14 +194,16 @@ impl Certificates {
 }
 
 /// The names of a daemon with this configuration that listens at these addresses. Of a listener on all of the machine's, those
-/// that it has now.
-pub(crate) fn names(instance: &str, config: &Config, addresses: impl IntoIterator<Item = IpAddr>) -> Names {
+/// that it has now, or, where the kernel does not say, all of `known`.
+pub(crate) fn names(
+    instance: &str,
+    config: &Config,
+    addresses: impl IntoIterator<Item = IpAddr>,
+    known: &Names,
+) -> Names {
     let mut addresses: Vec<IpAddr> = addresses.into_iter().collect();
     if addresses.iter().any(IpAddr::is_unspecified) {
-        match addresses::of_this_machine() {
-            Ok(all) => addresses.extend(all),
-            Err(error) => tracing::error!(%error, "the certificate lacks the addresses of this machine"),
-        }
+        addresses.extend(told_or_known(addresses::of_this_machine(), known));
     }
     let named = config
         .names
@@ -205,6 +213,14 @@ pub(crate) fn names(instance: &str, config: &Config, addresses: impl IntoIterato
         .into_iter()
         .filter(|address| !address.is_unspecified())
         .fold(named, Names::address)
+}
+
+/// A leaf that lacks what it had costs every browser its exception: one address too many does not.
+fn told_or_known(told: io::Result<Vec<IpAddr>>, known: &Names) -> Vec<IpAddr> {
+    told.unwrap_or_else(|error| {
+        tracing::error!(%error, "the certificate names the addresses that this machine had before");
+        known.addresses().collect()
+    })
 }
 
 /// Reads the pair of the user's own, if one is configured.

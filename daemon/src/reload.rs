@@ -239,7 +239,8 @@ pub(crate) async fn readdress(app: &App) {
 
 fn names(app: &App, config: &Config) -> certs::Names {
     let addresses = config.tls.iter().map(std::net::SocketAddr::ip);
-    certificates::names(app.access.instance(), config, addresses)
+    let known = app.run.doors.certificates().configured();
+    certificates::names(app.access.instance(), config, addresses, &known)
 }
 
 async fn apply(app: &App, held: &HeldDoors<'_>, config: &Config, renew: bool) -> Vec<String> {

@@ -4,7 +4,7 @@ mod error;
 
 use std::{env, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
-use certs::Identity;
+use certs::{Identity, Names};
 use pairing::PairingLimits;
 use protocol::access::Ready;
 use rustix::process::{DumpableBehavior, Resource, Rlimit};
@@ -239,7 +239,12 @@ fn certificates(
 ) -> Result<Arc<Certificates>, UpError> {
     let now = certificates::now();
     let own = certificates::read_own(config, now)?;
-    let names = certificates::names(instance, config, config.tls.iter().map(SocketAddr::ip));
+    let names = certificates::names(
+        instance,
+        config,
+        config.tls.iter().map(SocketAddr::ip),
+        &Names::default(),
+    );
     let certificates = Certificates::open(paths.keys(), identity, instance, names, now)?;
     certificates.serve_own(own);
     Ok(certificates)

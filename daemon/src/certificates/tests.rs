@@ -1,8 +1,8 @@
-use std::{sync::Arc, time::Duration};
+use std::{io, net::IpAddr, sync::Arc, time::Duration};
 
 use certs::{Identity, Names, SpkiPin, UnixTime};
 
-use super::Certificates;
+use super::{Certificates, told_or_known};
 
 const DAY: u64 = 24 * 60 * 60;
 
@@ -43,6 +43,16 @@ fn a_new_name_is_in_the_next_handshakes_leaf_and_the_same_names_change_nothing()
     let told = certificates.show();
     assert!(told.certificates[0].names.contains(&"desk.example".to_owned()));
     assert_eq!(told.pin, certificates.pin().to_string());
+}
+
+#[test]
+fn addresses_that_the_kernel_does_not_tell_are_those_that_were_known() {
+    let address = |text: &str| -> IpAddr { text.parse().unwrap() };
+    let known = names().address(address("192.0.2.7"));
+    let untold = told_or_known(Err(io::ErrorKind::OutOfMemory.into()), &known);
+    assert!(untold.contains(&address("192.0.2.7")), "{untold:?}");
+    let told = vec![address("192.0.2.8")];
+    assert_eq!(told_or_known(Ok(told.clone()), &known), told);
 }
 
 #[test]
