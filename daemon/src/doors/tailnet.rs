@@ -31,18 +31,24 @@ impl RemoteDoors {
         let Some(listeners) = &self.tailnet else { return };
         let mut seen = listeners.tailnet().watch();
         let adjusting = async {
+            let mut pause = RETRY;
             loop {
                 seen.mark_unchanged();
                 self.adjust_tailnet(access, &access.hold_doors().await).await;
                 let again = async {
                     match listeners.has_faults() {
-                        true => sleep(RETRY).await,
+                        true => sleep(pause).await,
                         false => std::future::pending().await,
                     }
                 };
                 tokio::select! {
-                    changed = seen.changed() => if changed.is_err() { return },
-                    () = again => {}
+                    changed = seen.changed() => {
+                        if changed.is_err() {
+                            return;
+                        }
+                        pause = RETRY;
+                    }
+                    () = again => pause = (pause * 2).min(LONGEST_RETRY),
                 }
             }
         };
@@ -145,5 +151,8 @@ impl RemoteDoors {
     }
 }
 
-/// Between two attempts at an address that cannot be bound yet: an interface comes up shortly after tailscaled says so.
+/// Before the second attempt at an address that cannot be bound yet: an interface comes up shortly after tailscaled says so.
 const RETRY: Duration = Duration::from_secs(2);
+
+/// The same at an address that this machine never gets, as where tailscaled runs without an interface.
+const LONGEST_RETRY: Duration = Duration::from_secs(5 * 60);

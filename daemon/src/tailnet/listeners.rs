@@ -29,6 +29,8 @@ struct Bound {
     open: BTreeMap<SocketAddr, u16>,
     /// What could not be bound, and why.
     faults: Vec<String>,
+    /// The same at the last attempt, which the log says already.
+    said: Vec<String>,
 }
 
 /// One port.
@@ -100,7 +102,7 @@ impl TailnetListeners {
         };
         let close = {
             let mut bound = self.bound();
-            bound.faults.clear();
+            bound.said = std::mem::take(&mut bound.faults);
             let gone = bound
                 .open
                 .extract_if(.., |at, configured| !is_wanted(at, *configured));
@@ -145,9 +147,12 @@ impl TailnetListeners {
                 Some(Listener::Tls { listener, config })
             }
             Err(error) => {
-                tracing::error!(%at, %error, "a listener of the tailnet cannot be bound");
                 let fault = format!("{at}, an address of the tailnet, cannot be bound: {error}");
-                self.bound().faults.push(fault);
+                let mut bound = self.bound();
+                if !bound.said.contains(&fault) {
+                    tracing::error!("{fault}");
+                }
+                bound.faults.push(fault);
                 None
             }
         }
