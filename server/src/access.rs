@@ -135,7 +135,7 @@ impl Deps {
 /// The shared state of the access layer; handlers get it as `App<Arc<Access>>`.
 ///
 /// Lock order, where two are held: devices, then guests, then authority, then proofs, then
-/// connections. None is held across an await.
+/// connections; names and pins come last, and with neither of them is another taken. None is held across an await.
 pub struct Access {
     pub(crate) config: ServerConfig,
     /// The daemon's lasting id.
@@ -352,7 +352,7 @@ impl Access {
         self.damper.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The pins. Hold it for a lookup or one change, with no other lock.
+    /// The pins. Hold it for a lookup or one change, and take no other lock meanwhile.
     pub(crate) fn pins(&self) -> MutexGuard<'_, Pins> {
         self.pins.lock().unwrap_or_else(PoisonError::into_inner)
     }
