@@ -15,7 +15,7 @@ use std::{
 
 use certs::files::{self, FileError};
 use futures_util::future::BoxFuture;
-use pairing::{Generation, GuestRecord, Principal, Standing};
+use pairing::{Authority, Generation, GuestRecord, Principal, Standing};
 use tokio::{
     net::TcpListener,
     sync::{mpsc, oneshot},
@@ -137,7 +137,7 @@ pub(crate) struct Lockdown {
     pub(crate) watch: Arc<Watch>,
     doors: Arc<dyn Doors>,
     is_locked: AtomicBool,
-    /// How many there were. Written under the authority's lock.
+    /// How often all that was being paired was ended. Written under the authority's lock.
     count: AtomicU64,
     /// One change at a time.
     turn: tokio::sync::Mutex<()>,
@@ -184,8 +184,15 @@ impl Lockdown {
             .unwrap_or(true)
     }
 
-    /// How many lock-downs there were in this life: a pairing that is being committed ends where there was another meanwhile.
-    /// Asked under the authority's lock before the commit, and under that of the devices after it.
+    /// Ends whatever is offered, requested or being committed.
+    pub(crate) fn end_pairings(&self, authority: &mut Authority) {
+        authority.lock_down(clock::latest());
+        self.count.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// How often all that was being paired was ended in this life, by a lock-down or another identity key: a pairing that is being
+    /// committed ends where it was meanwhile. Asked under the authority's lock before the commit, and under that of the devices
+    /// after it.
     pub(crate) fn count(&self) -> u64 {
         self.count.load(Ordering::Acquire)
     }
@@ -357,11 +364,7 @@ pub(crate) fn end_all(access: &Access) -> (Vec<Arc<Standing>>, Vec<GuestRecord>,
         guest.record
     });
     let guests = guests.collect();
-    {
-        let mut authority = access.authority();
-        authority.lock_down(clock::latest());
-        access.lockdown.count.fetch_add(1, Ordering::AcqRel);
-    }
+    access.lockdown.end_pairings(&mut access.authority());
     access.pairing_changed.notify_waiters();
     (standings, guests, ended)
 }

@@ -6,7 +6,7 @@ use certs::SpkiPin;
 use pairing::{Audience, DeviceId};
 use protocol::certificates::KnowsBy;
 
-use crate::{access::Access, clock};
+use crate::access::Access;
 
 /// In memory only: what devices know is heard again whenever they come.
 pub(crate) struct Pins {
@@ -52,9 +52,12 @@ impl Access {
         }
     }
 
-    /// Another key is served from now on. What was offered and requested ends: both were about the former one.
+    /// Another key is served from now on. What was offered and requested ends, and what is being committed: all were about the
+    /// former one.
     pub fn rotate_pin(&self, pin: SpkiPin) {
         {
+            // Under its lock no code is made by the one pin and no link by the other.
+            let mut authority = self.authority();
             let mut pins = self.pins();
             pins.current = pin;
             pins.next = None;
@@ -67,8 +70,8 @@ impl Access {
             {
                 *known = KnowsBy::Pin;
             }
+            self.lockdown.end_pairings(&mut authority);
         }
-        self.authority().lock_down(clock::latest());
         self.pairing_changed.notify_waiters();
     }
 

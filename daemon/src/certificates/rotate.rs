@@ -24,11 +24,15 @@ impl Certificates {
     }
 
     /// Puts the key that comes next, made now where there is none, in the place of this one, and shows it from the next handshake
-    /// on; says its pin and the former one.
+    /// on; says its pin and the former one. Whatever goes by the pin follows in `follow`, before anybody is shown the key.
     ///
     /// # Errors
     /// When it cannot be made or kept: then the former one goes on.
-    pub(crate) fn rotate(&self, now: UnixTime) -> Result<(SpkiPin, SpkiPin), CertsError> {
+    pub(crate) fn rotate(
+        &self,
+        now: UnixTime,
+        follow: impl FnOnce(SpkiPin),
+    ) -> Result<(SpkiPin, SpkiPin), CertsError> {
         let mut held = self.held();
         let former = held.identity.pin();
         // Before the key takes its place: what follows that must not fail.
@@ -39,11 +43,12 @@ impl Certificates {
             tracing::warn!(%error, "the new certificate could not be kept: a restart makes another");
             made
         });
+        let pin = held.identity.pin();
+        follow(pin);
         self.resolver.swap(leaf.clone());
         held.leaf = leaf;
         self.resolver.serve(Source::Trusted, None);
         self.issue(&held, now);
-        let pin = held.identity.pin();
         drop(held);
         self.changed.notify_one();
         Ok((pin, former))

@@ -93,12 +93,24 @@ pub(crate) async fn rotate(
         let held = app.access.hold_doors().await;
         let doors = &app.run.doors;
         let devices = knowing(&app);
-        let (pin, former) = doors.certificates().rotate(certificates::now())?;
-        let row = row.detail(format!("{pin} instead of {former}"));
-        if let Err(error) = app.access.store().append_audit(row).await {
+        // Nobody else rotates meanwhile: it is this one that comes next.
+        let next = doors.certificates().make_next()?;
+        let row = row.detail(format!("{next} instead of {}", doors.certificates().pin()));
+        if let Err(error) = app.access.store().append_audit(row.clone()).await {
             tracing::warn!(%error, "a rotation could not be written to the audit trail");
         }
-        app.access.rotate_pin(pin);
+        // Key, pin and generation change with no wait in between: nobody is shown the one and told of the other.
+        let rotated = doors
+            .certificates()
+            .rotate(certificates::now(), |pin| app.access.rotate_pin(pin));
+        let (pin, former) = match rotated {
+            Ok(rotated) => rotated,
+            Err(error) => {
+                let row = row.outcome("certificate_failed").detail(error.to_string());
+                app.access.store().append_audit(row).await.ok();
+                return Err(error.into());
+            }
+        };
         doors.begin_generation(&held).await;
         // Whoever is connected has seen the former key: nobody goes on by that.
         let closed = app.access.close_peers(|_| true).await;

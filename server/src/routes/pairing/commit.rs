@@ -39,7 +39,7 @@ async fn settle(access: &Access, peer: &Peer, id: RequestId, token: &DeviceToken
     if is_device(access, id, token, now)? {
         return Ok(());
     }
-    let (prepared, lockdowns) = {
+    let (prepared, ends) = {
         let mut authority = access.unlocked_authority()?;
         let prepared = authority.prepare_commit(id, token, &access.token_key, now)?;
         (prepared, access.lockdown.count())
@@ -50,13 +50,13 @@ async fn settle(access: &Access, peer: &Peer, id: RequestId, token: &DeviceToken
     };
     let newcomer = Newcomer::of(&device);
     if let Err(failure) = store(access, peer, id, device.clone()).await {
-        give_up(access, id, lockdowns, now);
+        give_up(access, id, ends, now);
         return Err(failure);
     }
     let ended = {
         let mut devices = access.devices();
         devices.add(device);
-        match access.lockdown.count() == lockdowns {
+        match access.lockdown.count() == ends {
             true => None,
             // Before anybody can authenticate with it.
             false => devices.revoke(&Principal::Owner, newcomer.id, now).ok(),
@@ -65,17 +65,17 @@ async fn settle(access: &Access, peer: &Peer, id: RequestId, token: &DeviceToken
     match ended {
         None => begin(access, id, newcomer, now),
         Some(revoked) => {
-            give_up(access, id, lockdowns, now);
+            give_up(access, id, ends, now);
             return Err(undo(access, id, revoked).await);
         }
     }
     Ok(())
 }
 
-/// Nothing came of this commit. The device may try again, unless there was a lock-down meanwhile, which ends what is no device yet.
-fn give_up(access: &Access, id: RequestId, lockdowns: u64, now: UnixMillis) {
+/// Nothing came of this commit. The device may try again, unless all pairing was ended meanwhile.
+fn give_up(access: &Access, id: RequestId, ends: u64, now: UnixMillis) {
     let mut authority = access.authority();
-    match access.lockdown.count() == lockdowns {
+    match access.lockdown.count() == ends {
         true => authority.commit_failed(id),
         false => authority.commit_locked_down(id, now),
     }
@@ -125,15 +125,20 @@ fn begin(access: &Access, id: RequestId, newcomer: Newcomer, now: UnixMillis) {
     access.pairing_changed.notify_waiters();
 }
 
-/// Revokes what a lock-down found halfway into the store: it ends whatever is no device yet.
+/// Revokes what a lock-down, or another identity key, found halfway into the store: each ends whatever is no device yet.
 async fn undo(access: &Access, id: RequestId, revoked: Revoked) -> Failure {
     let device = revoked.device.id;
+    let (why, failure) = match access.is_locked_down() {
+        true => ("locked down", Failure::LockedDown),
+        // Nobody can finish it any more.
+        false => ("pairing was ended", CommitError::UnknownToken.into()),
+    };
     let Ok(((), ended)) = access.connections().end(device, || Ok::<_, Infallible>(()));
     let row = AuditRow::new(clock::now(), "daemon", "", action::DEVICE_REVOKED, device)
-        .detail(format!("request {id}, locked down before it was committed"));
+        .detail(format!("request {id}, {why} before it was committed"));
     // What failed is in the log; the device is as dead as it can be.
     let _ = revocation::finish(access, revoked, &ended, row).await;
     access.pairing_changed.notify_waiters();
-    tracing::warn!(%device, request = %id, "revoked a device that was being paired while it was locked down");
-    Failure::LockedDown
+    tracing::warn!(%device, request = %id, "revoked a device that was being paired: {why}");
+    failure
 }

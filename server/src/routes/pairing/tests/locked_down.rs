@@ -2,11 +2,33 @@ use super::harness::{World, code_of, works, world};
 
 /// A lock-down as it comes while a commit waits for the store, which goes on only after.
 async fn lock_down_during_the_commit(world: &World, held: std::sync::mpsc::Sender<()>) {
+    during_the_commit(world, held, || drop(crate::lockdown::end_all(&world.access))).await;
+}
+
+async fn during_the_commit(world: &World, held: std::sync::mpsc::Sender<()>, act: impl FnOnce()) {
     while world.access.commits.try_lock().is_ok() {
         tokio::task::yield_now().await;
     }
-    crate::lockdown::end_all(&world.access);
+    act();
     drop(held);
+}
+
+#[tokio::test]
+async fn another_identity_key_ends_a_pairing_that_is_just_being_committed() {
+    let world = world();
+    let phone = world.approved().await;
+    let exchanged = phone.exchange(&world).await.unwrap();
+    let token = exchanged.token.expose();
+    let held = world.access.store.hold_writes();
+    let pin = format!("sha256/{}", "A".repeat(43)).parse().unwrap();
+    let (committed, ()) = tokio::join!(
+        world.commit(phone.id(), token),
+        during_the_commit(&world, held, || world.access.rotate_pin(pin))
+    );
+    assert_eq!(code_of(committed), "unknown_token");
+    assert_eq!(works(&world, token).unwrap_err(), pairing::AuthError::Revoked);
+    let world = world.restarted();
+    assert_eq!(works(&world, token).unwrap_err(), pairing::AuthError::Revoked);
 }
 
 #[tokio::test]
