@@ -96,12 +96,17 @@ impl Record {
     }
 
     /// The same of a daemon that shows this pin, and has said that the other comes next.
-    pub(crate) fn pinned(&self, pin: SpkiPin, next: Option<SpkiPin>) -> Self {
+    pub(crate) fn pinned(self, pin: SpkiPin, next: Option<SpkiPin>) -> Self {
         Self {
             pin,
             next_pin: next.map(|next| next.to_string()),
-            ..self.clone()
+            ..self
         }
+    }
+
+    /// The same, as the daemon calls this machine, and by what it may do there.
+    pub(crate) fn known_as(self, label: String, role: Role) -> Self {
+        Self { label, role, ..self }
     }
 
     /// The same with a way over SSH.
@@ -114,10 +119,10 @@ impl Record {
     }
 
     /// The same, once the daemon has it as a device.
-    pub(crate) fn committed(&self) -> Self {
+    pub(crate) fn committed(self) -> Self {
         Self {
             uncommitted: None,
-            ..self.clone()
+            ..self
         }
     }
 }
@@ -208,14 +213,23 @@ impl Store {
         files::create(&self.path(name), &written(record)).map_err(|error| refused(&error))
     }
 
-    /// Keeps what changed of a remote, in one step: a crash leaves the former or the new. One that was removed meanwhile, or
-    /// replaced by that of another device, is left as it is.
-    pub(crate) fn update(&self, name: &str, record: &Record) -> Result<(), Failure> {
+    /// Changes what is kept of a remote, and gives what it became: in one step, so that a crash leaves the former or the new, and by
+    /// what the file holds then, so that nobody else's change is undone. One that was removed meanwhile, or replaced by that of
+    /// another device, is left as it is.
+    pub(crate) fn change(
+        &self,
+        name: &str,
+        device: DeviceId,
+        change: impl FnOnce(Record) -> Record,
+    ) -> Result<Record, Failure> {
         let _lock = self.lock()?;
-        if self.get(name)?.device_id != record.device_id {
+        let record = self.get(name)?;
+        if record.device_id != device {
             return Err(self.missing(name));
         }
-        files::overwrite(&self.path(name), &written(record)).map_err(|error| refused(&error))
+        let record = change(record);
+        files::overwrite(&self.path(name), &written(&record)).map_err(|error| refused(&error))?;
+        Ok(record)
     }
 
     /// Forgets a remote, whatever its file holds.

@@ -136,8 +136,8 @@ impl RemoteWay {
         if *kept == (shown, next) {
             return Ok(());
         }
-        self.store
-            .update(&self.name, &self.record.committed().pinned(shown, next))?;
+        let pinned = |record: Record| record.committed().pinned(shown, next);
+        self.store.change(&self.name, self.record.device_id, pinned)?;
         let is_news = next.is_some() && next != kept.1;
         *kept = (shown, next);
         if let Some(next) = next.filter(|_| is_news) {
@@ -166,7 +166,9 @@ impl RemoteWay {
                 false => failure,
             });
         }
-        self.store.update(&self.name, &self.record.committed())
+        self.store
+            .change(&self.name, self.record.device_id, Record::committed)?;
+        Ok(())
     }
 }
 

@@ -26,6 +26,7 @@ fn by(devices: &[Knowing], label: &str) -> Option<KnowsBy> {
 async fn a_machine_that_kept_the_announced_pin_goes_on_and_one_that_did_not_must_pair_again() {
     let mut daemon = TestDaemon::start().await;
     let told = Elsewhere::paired_with(&daemon, Role::Viewer).await;
+    let untold = Elsewhere::paired_with(&daemon, Role::Viewer).await;
     let announced = daemon.cli(&["certs", "next", "--json"]).await;
     let announced: Certificates = serde_json::from_str(&announced.stdout).unwrap();
     let next = announced.next_pin.unwrap();
@@ -36,8 +37,11 @@ async fn a_machine_that_kept_the_announced_pin_goes_on_and_one_that_did_not_must
     let kept = std::fs::read_to_string(told.desk_file()).unwrap();
     assert!(kept.contains(&next), "{kept}");
     daemon.kill_and_restart().await;
-    let untold = Elsewhere::paired_with(&daemon, Role::Viewer).await;
+    let late = Elsewhere::paired_with(&daemon, Role::Viewer).await;
+    let kept = std::fs::read_to_string(late.desk_file()).unwrap();
+    assert!(kept.contains(&next), "who pairs later keeps it at once: {kept}");
     told.go_by(daemon.address());
+    untold.go_by(daemon.address());
     assert_eq!(told.on_desk(&["whoami"]).await.code, 0);
     let rotated = rotate(&daemon).await;
     assert_eq!(
@@ -47,6 +51,7 @@ async fn a_machine_that_kept_the_announced_pin_goes_on_and_one_that_did_not_must
     assert_eq!(pin_shown(&daemon).await, next);
     let goes_on = told.on_desk(&["whoami"]).await;
     assert_eq!(goes_on.code, 0, "{goes_on:?}");
+    assert_eq!(late.on_desk(&["whoami"]).await.code, 0);
     let refused = untold.on_desk(&["whoami", "--json"]).await;
     assert_eq!(
         (refused.code, refused.json()["code"].as_str()),

@@ -69,7 +69,13 @@ fn a_change_that_was_cut_off_leaves_the_former_and_does_not_stop_the_next() {
     fs::write(files::partial(&store.path("desk")), b"{\"version\": 1, \"addr").unwrap();
     assert_eq!(store.get("desk").unwrap().label, "former");
     assert_eq!(store.list().unwrap().len(), 1);
-    store.update("desk", &record("new").committed()).unwrap();
+    let device = record("former").device_id;
+    let changed = store.change("desk", device, |record| {
+        record
+            .committed()
+            .known_as("new".to_owned(), pairing::Role::Viewer)
+    });
+    changed.unwrap();
     let kept = store.get("desk").unwrap();
     assert_eq!((kept.label.as_str(), kept.uncommitted), ("new", None));
 }
@@ -79,7 +85,8 @@ fn a_remote_that_was_removed_meanwhile_does_not_come_back() {
     let (_folder, store) = store();
     store.insert("desk", &record("laptop")).unwrap();
     store.remove("desk").unwrap();
-    assert_eq!(code(store.update("desk", &record("laptop"))), "unknown_remote");
+    let changed = store.change("desk", record("laptop").device_id, Record::committed);
+    assert_eq!(code(changed), "unknown_remote");
     assert!(store.list().unwrap().is_empty());
 }
 

@@ -85,7 +85,7 @@ pub(super) async fn run(args: &Args, json: bool) -> Result<u8, Failure> {
     // What is lost after the commit is lost for good; what is kept before it is finished at the next use.
     store.insert(&name, &record)?;
     newcomer.commit(&record).await?;
-    let record = settled(&store, &name, record.committed(), &newcomer).await?;
+    let record = settled(&store, &name, &record, &newcomer).await?;
     if json {
         output::json(&View::of(&name, &record))?;
     } else {
@@ -136,21 +136,16 @@ async fn over_ssh(args: &Args, name: &str, far: &Far, label: &Label) -> Result<N
 }
 
 /// Keeps that the daemon has it, and what it calls this machine.
-async fn settled(
-    store: &Store,
-    name: &str,
-    mut record: Record,
-    newcomer: &Newcomer,
-) -> Result<Record, Failure> {
-    store.update(name, &record)?;
+async fn settled(store: &Store, name: &str, record: &Record, newcomer: &Newcomer) -> Result<Record, Failure> {
+    let record = store.change(name, record.device_id, Record::committed)?;
     let way = RemoteWay::by(store.clone(), name, record.clone(), newcomer.https().clone())?;
     let client = Client::of_remote(way);
     // It is paired, whether that can be asked now or not.
     if let Ok(me) = client.who_am_i().await
         && let (Some(label), Some(role)) = (me.label, me.role)
     {
-        (record.label, record.role) = (label, role);
-        store.update(name, &record)?;
+        // What it answers may have been kept already, such as the pin that it will show next.
+        return store.change(name, record.device_id, |record| record.known_as(label, role));
     }
     Ok(record)
 }
