@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use server::{DoorChange, HeldDoors, Listener};
 
 use super::{Door, RemoteDoors};
-use crate::tailnet::is_of_a_tailnet;
+use crate::tailnet::{TailnetListeners, is_of_a_tailnet};
 
 impl RemoteDoors {
     /// Listens at these addresses, and no others, under these names; with `renew`, in a new generation at those where it does
@@ -133,7 +133,8 @@ impl RemoteDoors {
         goes: &[Door],
         renew: bool,
     ) {
-        let before: Vec<SocketAddr> = self.bound().open().collect();
+        let mut before: Vec<SocketAddr> = self.bound().open().collect();
+        before.extend(self.tailnet.iter().flat_map(TailnetListeners::open));
         let authority = {
             let mut bound = self.bound();
             bound.doors = doors;

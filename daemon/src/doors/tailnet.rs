@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use server::{Access, HeldDoors, Listener, NoTailnet, WhoIs};
-use tokio::time::sleep;
+use tokio::{sync::Notify, time::sleep};
 
 use super::RemoteDoors;
 use crate::{
@@ -52,11 +52,15 @@ impl RemoteDoors {
                 }
             }
         };
-        tokio::join!(
-            adjusting,
-            listeners.tailnet().follow(access),
-            certificate::keep(listeners.tailnet(), &self.certificates)
-        );
+        let is_other_source = Notify::new();
+        let renewing = async {
+            loop {
+                is_other_source.notified().await;
+                self.begin_generation(&access.hold_doors().await).await;
+            }
+        };
+        let keeping = certificate::keep(listeners.tailnet(), &self.certificates, &is_other_source);
+        tokio::join!(adjusting, listeners.tailnet().follow(access), keeping, renewing);
     }
 
     /// Takes up what is known of the tailnet now.

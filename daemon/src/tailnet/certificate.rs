@@ -3,7 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use certs::{Pair, PairError, Source, UnixTime};
-use tokio::time::{Instant, sleep};
+use tokio::{
+    sync::Notify,
+    time::{Instant, sleep},
+};
 
 use super::{Phase, Seen, Tailnet, local_api::LocalApiError};
 use crate::certificates::{self, Certificates};
@@ -33,13 +36,16 @@ enum NoCertificate {
     OtherName,
 }
 
-/// Gets it, serves it, and has it renewed, for good.
-pub(crate) async fn keep(tailnet: &Tailnet, certificates: &Certificates) {
+/// Gets it, serves it, and has it renewed, for good; wakes `is_other_source` whenever it begins to be served for a name, or is
+/// served no more.
+pub(crate) async fn keep(tailnet: &Tailnet, certificates: &Certificates, is_other_source: &Notify) {
     let mut seen = tailnet.watch();
     let mut kept = Kept::default();
     loop {
         let wanted = wanted(&seen.borrow_and_update());
-        kept.drop_what_is_over(&wanted, certificates);
+        if kept.drop_what_is_over(&wanted, certificates) {
+            is_other_source.notify_one();
+        }
         let Wanted::Named(name) = wanted else {
             if wanted == Wanted::Nothing {
                 tailnet.certificate.send_replace(Certificate::Disabled);
@@ -52,7 +58,11 @@ pub(crate) async fn keep(tailnet: &Tailnet, certificates: &Certificates) {
         };
         let wait = kept.wait(certificates::now());
         if wait.is_zero() {
+            let was_served = kept.served.is_some();
             kept.renew(&name, tailnet, certificates).await;
+            if kept.served.is_some() != was_served {
+                is_other_source.notify_one();
+            }
             continue;
         }
         tokio::select! {
@@ -89,8 +99,8 @@ struct Kept {
 }
 
 impl Kept {
-    /// Stops serving what is for another name, or has ended.
-    fn drop_what_is_over(&mut self, wanted: &Wanted, certificates: &Certificates) {
+    /// Stops serving what is for another name, or has ended; says whether it did.
+    fn drop_what_is_over(&mut self, wanted: &Wanted, certificates: &Certificates) -> bool {
         let is_over = self.served.as_ref().is_some_and(|(name, pair)| {
             let is_for_another = match wanted {
                 Wanted::Named(wanted) => wanted != name,
@@ -103,6 +113,7 @@ impl Kept {
             certificates.resolver().serve(Source::Tailnet, None);
             *self = Self::default();
         }
+        is_over
     }
 
     /// How long until it is asked for.

@@ -3,11 +3,11 @@
 use std::{net::SocketAddr, time::Duration};
 
 use certs::{IDENTITY_SERVER_NAME, SpkiPin};
-use harness::{TestDaemon, Tunnel, shown, until};
+use harness::{TestDaemon, TlsClient, Tunnel, shown, until};
 use protocol::access::TailnetCertificate;
 use rustls::pki_types::{CertificateDer, pem::PemObject};
 
-use super::{NODE, PHONE, daemon, listener_at, status, tailnet};
+use super::{NODE, PHONE, daemon, listener_at, paired, status, tailnet};
 
 const QUARTER: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 
@@ -79,4 +79,38 @@ async fn it_is_renewed_before_it_ends() {
     until_shown(phone.address(), tailscaled.name(), &pin_of(&first)).await;
     let second = tailscaled.certify(QUARTER);
     until_shown(phone.address(), tailscaled.name(), &pin_of(&second)).await;
+}
+
+/// What an access token is worth on a new connection, whatever key is served there by now.
+async fn worth(phone: &Tunnel, access: &str) -> String {
+    let pin = pin_at(phone.address(), IDENTITY_SERVER_NAME).await;
+    let client = TlsClient::new(phone.address(), &pin);
+    client.get("/v1/whoami", Some(access)).await.verdict()
+}
+
+#[tokio::test]
+async fn access_tokens_of_the_tailnet_end_where_another_certificate_is_served_on_purpose() {
+    for verb in [&["certs", "trust", "--json"][..], &["certs", "rotate", "--yes"]] {
+        let tailscaled = tailnet();
+        let daemon = daemon(&tailscaled, r#"["self"]"#).await;
+        let phone = Tunnel::from(PHONE, listener_at(&daemon, NODE).await).await;
+        let access = paired(&daemon, &phone).await.access().await;
+        assert_eq!(worth(&phone, &access).await, "200");
+        let done = daemon.cli(verb).await;
+        assert_eq!(done.code, 0, "{done:?}");
+        assert_eq!(worth(&phone, &access).await, "401 access_ended", "{verb:?}");
+    }
+}
+
+#[tokio::test]
+async fn access_tokens_end_where_the_tailnets_certificate_comes() {
+    let tailscaled = tailnet();
+    let daemon = daemon(&tailscaled, r#"["self"]"#).await;
+    let phone = Tunnel::from(PHONE, listener_at(&daemon, NODE).await).await;
+    let access = paired(&daemon, &phone).await.access().await;
+    assert_eq!(worth(&phone, &access).await, "200");
+    let pem = tailscaled.certify(QUARTER);
+    until_shown(phone.address(), tailscaled.name(), &pin_of(&pem)).await;
+    let has_ended = || async { (worth(&phone, &access).await == "401 access_ended").then_some(()) };
+    until("the access token to end", has_ended).await;
 }
