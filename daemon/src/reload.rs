@@ -168,14 +168,7 @@ pub(crate) enum Wanted {
 pub(crate) async fn reload(app: &App, wanted: Wanted, row: AuditRow) -> Result<Reloaded, NotReloaded> {
     let reloads = &app.run.reloads;
     let mut in_force = reloads.in_force.lock().await;
-    let done = service::telling_of_reload(app, take_up(app, wanted, &in_force.1)).await;
-    let row = match &done {
-        Ok((.., reloaded)) => row.detail(reloaded.changed.join(", ")),
-        Err(refused) => row.outcome("bad_configuration").detail(refused.to_string()),
-    };
-    if let Err(error) = app.access.store().append_audit(row).await {
-        tracing::warn!(%error, "a reload could not be written to the audit trail");
-    }
+    let done = service::telling_of_reload(app, take_up(app, wanted, &in_force.1, &row)).await;
     match done {
         Ok((config, layers, reloaded)) => {
             *in_force = (config, layers);
@@ -187,6 +180,7 @@ pub(crate) async fn reload(app: &App, wanted: Wanted, row: AuditRow) -> Result<R
             Ok(reloaded)
         }
         Err(refused) => {
+            write(app, row.outcome("bad_configuration").detail(refused.to_string())).await;
             tracing::error!(error = %refused, "nothing was reloaded");
             let said = format!("the last reload changed nothing: {refused}");
             lock(&reloads.degraded).refused = Some(said);
@@ -200,10 +194,18 @@ fn by_itself() -> AuditRow {
     AuditRow::new(server::clock::now(), "daemon", "", RELOAD, "daemon")
 }
 
+/// Writes a row; what is configured acts all the same where that fails, since it may close a way in.
+async fn write(app: &App, row: AuditRow) {
+    if let Err(error) = app.access.store().append_audit(row).await {
+        tracing::warn!(%error, "a reload could not be written to the audit trail");
+    }
+}
+
 async fn take_up(
     app: &App,
     wanted: Wanted,
     in_force: &Layers,
+    row: &AuditRow,
 ) -> Result<(Config, Layers, Reloaded), NotReloaded> {
     let reloads = &app.run.reloads;
     let path = app.run.paths.config.clone();
@@ -218,11 +220,13 @@ async fn take_up(
     let own = certificates::read_own(&config, now)?;
     let certificates = app.run.doors.certificates();
     let names = names(app, &config);
+    let changed: Vec<String> = layers.differences(in_force).map(str::to_owned).collect();
+    // Before the act: it is checked, but for what only a certificate can tell of the names.
+    write(app, row.clone().detail(changed.join(", "))).await;
     let held = app.access.hold_doors().await;
     certificates.cover(names, now)?;
     let is_other_source = certificates.serve_own(own);
     let degraded = apply(app, &held, &config, is_other_source).await;
-    let changed = layers.differences(in_force).map(str::to_owned).collect();
     Ok((config, layers, Reloaded { changed, degraded }))
 }
 

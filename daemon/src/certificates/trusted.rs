@@ -15,8 +15,7 @@ impl Certificates {
     /// When it cannot be made or kept; then nothing changed.
     pub(crate) fn trust(&self, now: UnixTime) -> Result<bool, CertsError> {
         let mut held = self.held();
-        let present = held.authority.as_ref();
-        if present.is_some_and(|authority| authority.is_good_for(&held.names, now)) {
+        if held.is_trusted(now) {
             return Ok(false);
         }
         let made = Authority::make(&self.keys, &self.instance, &held.names, now)?;
@@ -24,6 +23,11 @@ impl Certificates {
         self.resolver.serve(Source::Trusted, None);
         self.issue(&held, now);
         Ok(true)
+    }
+
+    /// Whether there is an authority that is good for all of the daemon's names.
+    pub(crate) fn is_trusted(&self, now: UnixTime) -> bool {
+        self.held().is_trusted(now)
     }
 
     /// Forgets the authority; says whether there was one.
@@ -61,5 +65,12 @@ impl Certificates {
             tracing::warn!(%error, "the authority that devices trust issues nothing: `transom certs trust` makes another");
         }
         self.resolver.serve(Source::Trusted, issued.ok().map(Arc::new));
+    }
+}
+
+impl Held {
+    fn is_trusted(&self, now: UnixTime) -> bool {
+        let authority = self.authority.as_ref();
+        authority.is_some_and(|authority| authority.is_good_for(&self.names, now))
     }
 }

@@ -11,7 +11,7 @@ use protocol::{
     Problem,
     certificates::{Certificates, Knowing, NextKey, Root, Rotated, Trust},
 };
-use server::{App, Failure, Peer, Permitted, extract::OptionalJson};
+use server::{App, Failure, Peer, Permitted, audit::AuditRow, extract::OptionalJson};
 
 use crate::{actor, app, certificates};
 
@@ -30,13 +30,18 @@ pub(crate) async fn trust(
     peer: Peer,
     OptionalJson(Trust {}): OptionalJson<Trust>,
 ) -> Result<Json<Root>, NotMade> {
+    let doors = &app.run.doors;
     let row = actor::row(permit.principal(), &peer, "authority_made", "daemon");
-    if let Err(error) = app.access.store().append_audit(row).await {
-        tracing::warn!(%error, "an authority could not be written to the audit trail");
+    if !doors.certificates().is_trusted(certificates::now()) {
+        write(&app, row.clone()).await;
     }
     let held = app.access.hold_doors().await;
-    let doors = &app.run.doors;
-    if doors.certificates().trust(certificates::now())? {
+    let made = doors.certificates().trust(certificates::now());
+    let is_other = match made {
+        Ok(is_other) => is_other,
+        Err(error) => return Err(undone(&app, row, error).await),
+    };
+    if is_other {
         tracing::info!("made an authority for devices to trust");
         doors.begin_generation(&held).await;
     }
@@ -51,14 +56,16 @@ pub(crate) async fn distrust(
     Permitted(permit): Permitted<DaemonManage>,
     peer: Peer,
 ) -> Result<Json<Certificates>, NotMade> {
-    let held = app.access.hold_doors().await;
     let doors = &app.run.doors;
-    if doors.certificates().distrust()? {
-        doors.begin_generation(&held).await;
-        let row = actor::row(permit.principal(), &peer, "authority_forgotten", "daemon");
-        if let Err(error) = app.access.store().append_audit(row).await {
-            tracing::warn!(%error, "that an authority is forgotten could not be written to the audit trail");
-        }
+    let row = actor::row(permit.principal(), &peer, "authority_forgotten", "daemon");
+    if doors.certificates().root().is_some() {
+        write(&app, row.clone()).await;
+    }
+    let held = app.access.hold_doors().await;
+    match doors.certificates().distrust() {
+        Ok(true) => doors.begin_generation(&held).await,
+        Ok(false) => {}
+        Err(error) => return Err(undone(&app, row, error).await),
     }
     drop(held);
     Ok(Json(shown(&app)))
@@ -73,9 +80,8 @@ pub(crate) async fn next(
 ) -> Result<Json<Certificates>, NotMade> {
     let next = app.run.doors.certificates().make_next()?;
     let row = actor::row(permit.principal(), &peer, "next_key_announced", "daemon").detail(next.to_string());
-    if let Err(error) = app.access.store().append_audit(row).await {
-        tracing::warn!(%error, "an announced key could not be written to the audit trail");
-    }
+    // No device is told of it before.
+    write(&app, row).await;
     app.access.announce(next);
     Ok(Json(shown(&app)))
 }
@@ -96,20 +102,14 @@ pub(crate) async fn rotate(
         // Nobody else rotates meanwhile: it is this one that comes next.
         let next = doors.certificates().make_next()?;
         let row = row.detail(format!("{next} instead of {}", doors.certificates().pin()));
-        if let Err(error) = app.access.store().append_audit(row.clone()).await {
-            tracing::warn!(%error, "a rotation could not be written to the audit trail");
-        }
+        write(&app, row.clone()).await;
         // Key, pin and generation change with no wait in between: nobody is shown the one and told of the other.
         let rotated = doors
             .certificates()
             .rotate(certificates::now(), |pin| app.access.rotate_pin(pin));
         let (pin, former) = match rotated {
             Ok(rotated) => rotated,
-            Err(error) => {
-                let row = row.outcome("certificate_failed").detail(error.to_string());
-                app.access.store().append_audit(row).await.ok();
-                return Err(error.into());
-            }
+            Err(error) => return Err(undone(&app, row, error).await),
         };
         doors.begin_generation(&held).await;
         // Whoever is connected has seen the former key: nobody goes on by that.
@@ -150,8 +150,23 @@ impl From<CertsError> for NotMade {
 impl IntoResponse for NotMade {
     fn into_response(self) -> Response {
         let hint = "check the folder of keys in the state directory, its owner and the free space";
-        server::error::answer(&Problem::new(500, "certificate_failed", self.0.to_string(), hint))
+        server::error::answer(&Problem::new(500, NOT_MADE, self.0.to_string(), hint))
     }
+}
+
+/// Writes a row, before the act that it is about. What closes a way in, or lets the owner's own devices come, goes on without.
+async fn write(app: &app::App, row: AuditRow) {
+    let action = row.action.clone();
+    if let Err(error) = app.access.store().append_audit(row).await {
+        tracing::warn!(%error, %action, "an act could not be written to the audit trail");
+    }
+}
+
+/// Writes down that nothing came of what a row said.
+async fn undone(app: &app::App, row: AuditRow, error: CertsError) -> NotMade {
+    let row = row.outcome(NOT_MADE).detail(error.to_string());
+    write(app, row).await;
+    NotMade(error)
 }
 
 fn shown(app: &app::App) -> Certificates {
@@ -172,3 +187,6 @@ fn knowing(app: &app::App) -> Vec<Knowing> {
     let knowing = app.access.knowing().into_iter();
     knowing.map(|(id, label, by)| Knowing { id, label, by }).collect()
 }
+
+/// What an answer and the audit trail call it that nothing was made.
+const NOT_MADE: &str = "certificate_failed";

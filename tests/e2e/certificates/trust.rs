@@ -98,3 +98,15 @@ async fn a_phone_gets_the_root_from_the_daemon_and_nothing_where_there_is_none()
     let url = told.root.unwrap().url.unwrap();
     assert!(url.ends_with("/v1/certificates/root"), "{url}");
 }
+
+#[tokio::test]
+async fn an_authority_is_written_down_where_one_is_made_and_not_where_there_is_one() {
+    let daemon = TestDaemon::start().await;
+    for _ in 0..2 {
+        assert_eq!(daemon.cli(&["certs", "trust", "--json"]).await.code, 0);
+    }
+    let rows = daemon
+        .cli(&["audit", "--action", "authority_made", "--json"])
+        .await;
+    assert_eq!(rows.json().as_array().map(Vec::len), Some(1), "{rows:?}");
+}
