@@ -9,7 +9,7 @@ use pairing::PairingLimits;
 use protocol::access::Ready;
 use rustix::process::{DumpableBehavior, Resource, Rlimit};
 use server::{
-    Access, Deps, Listener, LockdownFile, OpenDoors, Server, ServerConfig, Shutdown, Stop, clock,
+    Access, Crashed, Deps, Listener, LockdownFile, OpenDoors, Server, ServerConfig, Shutdown, Stop, clock,
     limits::Limits,
     random,
     store::{OlderStore, Store},
@@ -200,7 +200,7 @@ async fn serve(
     listeners: Vec<Listener>,
     app: &App,
     tasks: &mut JoinSet<()>,
-) -> Result<(), server::Crashed> {
+) -> Result<(), Crashed> {
     tasks.spawn(keep_fresh(
         Arc::clone(app.run.doors.certificates()),
         app.stop.clone(),
@@ -208,13 +208,29 @@ async fn serve(
     tasks.spawn(follow_tailnet(app.clone()));
     tasks.spawn(reload::follow(app.clone(), app.stop.clone()));
     let serving = async {
-        let served = server.serve(listeners, app.stop.clone()).await;
+        let served = tokio::select! {
+            served = server.serve(listeners, app.stop.clone()) => served,
+            crashed = crash_of(tasks) => Err(crashed),
+        };
         app.stop.request(Shutdown::Soft);
         served
     };
     let (served, ()) = tokio::join!(serving, service::tell(app));
     tasks.abort_all();
     served
+}
+
+/// Returns when one of them panics: what it kept up is kept up by nobody. One that just ends is done.
+async fn crash_of(tasks: &mut JoinSet<()>) -> Crashed {
+    while let Some(ended) = tasks.join_next().await {
+        if let Err(crash) = ended
+            && crash.is_panic()
+        {
+            tracing::error!(%crash, "a task of the daemon ended on its own");
+            return Crashed;
+        }
+    }
+    std::future::pending().await
 }
 
 /// What the access layer asks the sessions and the tailnet.
@@ -391,3 +407,28 @@ fn raise_descriptors() {
 /// Tasks between two looks at what the system has ready. Most bring a few KiB on and take up to a millisecond: a key must not
 /// wait for many of them.
 const EVENT_INTERVAL: u32 = 4;
+
+#[cfg(test)]
+mod tests {
+    use tokio::task::JoinSet;
+
+    use super::crash_of;
+
+    #[tokio::test]
+    async fn a_task_that_panics_is_a_crash_and_one_that_ends_or_is_aborted_is_none() {
+        let mut tasks = JoinSet::new();
+        tasks.spawn(async {});
+        tasks.spawn(std::future::pending()).abort();
+        {
+            let mut crash = std::pin::pin!(crash_of(&mut tasks));
+            for _ in 0..10 {
+                assert!(futures_util::poll!(crash.as_mut()).is_pending());
+                tokio::task::yield_now().await;
+            }
+        }
+        assert!(tasks.is_empty());
+        tasks.spawn(async { panic!("on purpose") });
+        tasks.spawn(std::future::pending());
+        crash_of(&mut tasks).await;
+    }
+}
