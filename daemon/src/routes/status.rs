@@ -5,8 +5,6 @@ use pairing::marker::DaemonManage;
 use protocol::access::Status;
 use server::{App, Permitted};
 
-use crate::tailnet::TailnetListeners;
-
 pub(crate) async fn status(
     App(app): App<crate::app::App>,
     Permitted(_): Permitted<DaemonManage>,
@@ -14,6 +12,7 @@ pub(crate) async fn status(
     let locked_down = app.access.looks_locked_down().await;
     let (running, sessions) = app.sessions.count();
     let config = app.access.config();
+    let tailnet = app.run.doors.tailnet();
     Json(Status {
         ready: true,
         instance: app.access.instance().to_owned(),
@@ -26,7 +25,7 @@ pub(crate) async fn status(
         tls: app.tls(),
         locked_down,
         degraded: app.run.reloads.degraded(),
-        tailnet: app.run.doors.tailnet().map(TailnetListeners::status),
+        tailnet: tailnet.map(|listeners| listeners.status(locked_down)),
         directory: app.run.paths.state.display().to_string(),
         web_app: web::is_present(),
         devices: app.access.device_count() as u64,

@@ -184,8 +184,8 @@ impl TailnetListeners {
         problems
     }
 
-    /// What there is to say of the tailnet.
-    pub(crate) fn status(&self) -> TailnetStatus {
+    /// What there is to say of the tailnet. While the daemon is locked down none of its listeners is open.
+    pub(crate) fn status(&self, is_locked_down: bool) -> TailnetStatus {
         let seen = self.tailnet.seen();
         let state = match seen.phase {
             Some(Phase::Running) => TailnetState::Running,
@@ -202,7 +202,10 @@ impl TailnetListeners {
             addresses: addresses.map(ToString::to_string).collect(),
             user: node.and_then(|node| node.user.clone()),
             tags: node.map(|node| node.tags.clone()).unwrap_or_default(),
-            listeners: self.open().iter().map(ToString::to_string).collect(),
+            listeners: match is_locked_down {
+                true => Vec::new(),
+                false => self.open().iter().map(ToString::to_string).collect(),
+            },
             certificate: match self.tailnet.certificate() {
                 Certificate::Disabled => TailnetCertificate::Disabled,
                 Certificate::Awaited => TailnetCertificate::Awaited,

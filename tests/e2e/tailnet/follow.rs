@@ -157,6 +157,8 @@ async fn a_lock_down_closes_its_listener_too_and_the_end_of_it_opens_it_where_it
     // What comes meanwhile is not opened before it is lifted.
     tailscaled.move_to(&[NODE, "127.0.0.7"]);
     assert!(!comes_in(&daemon, &phone).await);
+    let listeners = status(&daemon).await.tailnet.unwrap().listeners;
+    assert!(listeners.is_empty(), "{listeners:?}");
     assert_eq!(daemon.cli(&["lockdown", "--lift"]).await.code, 0);
     until_it_comes_in(&daemon, &phone).await;
     assert_eq!(listener_at(&daemon, NODE).await, at);
