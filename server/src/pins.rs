@@ -12,6 +12,7 @@ use crate::access::Access;
 pub(crate) struct Pins {
     current: SpkiPin,
     next: Option<SpkiPin>,
+    /// Of paired devices only: written while those are held, or for one that has just ended.
     known: HashMap<DeviceId, KnowsBy>,
 }
 
@@ -91,6 +92,10 @@ impl Access {
 
     /// Notes to whom a device has proven its key.
     pub(crate) fn note_audience(&self, device: DeviceId, audience: &Audience) {
+        let devices = self.devices();
+        if devices.get(device).is_none() {
+            return;
+        }
         let mut pins = self.pins();
         let by = match audience {
             Audience::Origin(_) => KnowsBy::Name,
@@ -102,11 +107,39 @@ impl Access {
 
     /// Notes that a device has kept the pin that comes next; says whether it is that one.
     pub(crate) fn note_kept(&self, device: DeviceId, pin: SpkiPin) -> bool {
+        let devices = self.devices();
         let mut pins = self.pins();
         let is_next = pins.next == Some(pin);
-        if is_next {
+        if is_next && devices.get(device).is_some() {
             pins.known.insert(device, KnowsBy::NextPin);
         }
         is_next
+    }
+    /// Forgets what a device knows that has ended.
+    pub(crate) fn forget_pins_of(&self, device: DeviceId) {
+        self.pins().known.remove(&device);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pairing::{Audience, Role};
+
+    use crate::testing::TestServer;
+
+    #[tokio::test]
+    async fn what_a_device_knows_is_forgotten_with_it() {
+        let server = TestServer::start().await;
+        let device = server.device(Role::Viewer, false).await;
+        let audience: Audience = format!("pin:{}", server.access.pin()).parse().unwrap();
+        server.access.note_audience(device.id, &audience);
+        assert!(server.access.pins().known.contains_key(&device.id));
+        let mut owner = server.owner().await;
+        let path = format!("/v1/devices/{}", device.id);
+        assert_eq!(owner.delete(&path, None).await.status, 200);
+        assert!(server.access.pins().known.is_empty());
+        // A proof that was under way may be late.
+        server.access.note_audience(device.id, &audience);
+        assert!(server.access.pins().known.is_empty());
     }
 }

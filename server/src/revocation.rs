@@ -135,6 +135,7 @@ pub(crate) async fn finish(
     ended: &Ended,
     row: AuditRow,
 ) -> Result<(), Failure> {
+    access.forget_pins_of(revoked.device.id);
     let standing = Arc::clone(&revoked.standing);
     let (is_stored, (), ()) = tokio::join!(
         access.store_end(revoked, row),
