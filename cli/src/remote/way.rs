@@ -1,13 +1,18 @@
 //! The way to a remote daemon, as a device of it.
 
+use std::{
+    mem,
+    sync::{Mutex, PoisonError},
+};
+
 use certs::SpkiPin;
 use protocol::access::KeptPin;
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use serde_json::json;
-use tokio::sync::{Mutex, OnceCell};
+use tokio::sync::OnceCell;
 
 use super::{Https, Record, Store, access::Access, key::DeviceKey};
-use crate::{client::refused, failure::Failure, place::Place, ssh::Tunnel, way, way::WebSocket};
+use crate::{client::refused, failure::Failure, output, place::Place, ssh::Tunnel, way, way::WebSocket};
 
 /// HTTPS with the remote's own key, with the credentials that this machine has there.
 #[derive(Debug)]
@@ -72,7 +77,7 @@ impl RemoteWay {
     pub(crate) async fn send(&self, request: RequestBuilder) -> Result<Response, Failure> {
         let answered = self.try_to_send(request).await;
         if answered.is_ok() {
-            self.keep_pins().await?;
+            self.keep_pins().await;
         }
         answered
     }
@@ -124,32 +129,43 @@ impl RemoteWay {
         self.https.send(request.bearer_auth(bearer)).await
     }
 
-    /// Keeps which key the daemon shows, and which it said would come next, and tells it so.
-    async fn keep_pins(&self) -> Result<(), Failure> {
-        let mut kept = self.pins.lock().await;
-        let shown = self.https.pin();
-        let next = match self.access.announced().await {
-            Some(next) => Some(next),
-            // Once it has come there is no next; until then, one that was announced is not taken back.
-            None => kept.1.filter(|next| *next != shown),
+    /// Keeps which key the daemon shows, and which it said would come next, and tells it so. What was asked for is done by then, so
+    /// that nothing here fails it: what cannot be kept is a warning, once, and is tried again by the next command.
+    async fn keep_pins(&self) {
+        let announced = self.access.announced().await;
+        let next = match self.kept_anew(announced) {
+            Ok(Some(next)) => next,
+            Ok(None) => return,
+            Err(Failure::Problem { problem, .. }) => {
+                let (name, why) = (&self.name, &problem.detail);
+                output::note(&format!("which key `{name}` shows could not be kept: {why}"));
+                return;
+            }
+            Err(Failure::ClosedPipe) => return,
         };
-        if *kept == (shown, next) {
-            return Ok(());
-        }
-        let pinned = |record: Record| record.committed().pinned(shown, next);
-        self.store.change(&self.name, self.record.device_id, pinned)?;
-        let is_news = next.is_some() && next != kept.1;
-        *kept = (shown, next);
-        if let Some(next) = next.filter(|_| is_news) {
-            let told = KeptPin {
-                next_pin: next.to_string(),
-            };
-            let request = self.request(Method::POST, "/devices/self/pin").json(&told);
-            let shown = self.access.shown().await?;
+        let told = KeptPin {
+            next_pin: next.to_string(),
+        };
+        let request = self.request(Method::POST, "/devices/self/pin").json(&told);
+        if let Ok(shown) = self.access.shown().await {
             // It is kept all the same: that the daemon does not hear so costs no more than a warning there.
             self.ask(request, shown.bearer.expose()).await.ok();
         }
-        Ok(())
+    }
+
+    /// Keeps on the disk which key is shown, and which comes next; gives the latter where it is news.
+    fn kept_anew(&self, announced: Option<SpkiPin>) -> Result<Option<SpkiPin>, Failure> {
+        let mut kept = self.pins.lock().unwrap_or_else(PoisonError::into_inner);
+        let shown = self.https.pin();
+        // Once it has come there is no next; until then, one that was announced is not taken back.
+        let next = announced.or_else(|| kept.1.filter(|next| *next != shown));
+        if *kept == (shown, next) {
+            return Ok(None);
+        }
+        let former = mem::replace(&mut *kept, (shown, next));
+        let pinned = |record: Record| record.committed().pinned(shown, next);
+        self.store.change(&self.name, self.record.device_id, pinned)?;
+        Ok(next.filter(|_| next != former.1))
     }
 
     /// Finishes a pairing that was cut off between the token and its commit.

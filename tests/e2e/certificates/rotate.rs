@@ -64,6 +64,28 @@ async fn a_machine_that_kept_the_announced_pin_goes_on_and_one_that_did_not_must
 }
 
 #[tokio::test]
+async fn what_is_done_is_done_where_the_pin_that_comes_next_cannot_be_kept() {
+    let daemon = TestDaemon::start().await;
+    let laptop = Elsewhere::paired_with(&daemon, Role::Operator).await;
+    daemon.cli(&["certs", "next", "--json"]).await;
+    // Whoever changes the folder opens this file for writing, which fails for root as well.
+    let lock = laptop.desk_file().with_file_name("lock");
+    std::fs::remove_file(&lock).unwrap();
+    std::fs::create_dir(&lock).unwrap();
+    let made = laptop.on_desk(&["new", "--json", "--", "cat"]).await;
+    assert_eq!(made.code, 0, "{made:?}");
+    assert_eq!(made.stderr.matches("could not be kept").count(), 1, "{made:?}");
+    std::fs::remove_dir(&lock).unwrap();
+    assert_eq!(laptop.on_desk(&["whoami"]).await.code, 0);
+    let told: Certificates = daemon.owner().get("/v1/certificates").await.ok();
+    let kept = std::fs::read_to_string(laptop.desk_file()).unwrap();
+    assert!(
+        kept.contains(&told.next_pin.unwrap()),
+        "the next command tries again"
+    );
+}
+
+#[tokio::test]
 async fn who_must_pair_again_is_said_and_whoever_is_connected_is_cut_off() {
     let daemon = TestDaemon::start().await;
     let laptop = Elsewhere::paired_with(&daemon, Role::Viewer).await;
