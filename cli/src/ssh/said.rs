@@ -7,7 +7,7 @@ use std::{
 };
 
 use tokio::{
-    io::{AsyncBufReadExt, AsyncRead, BufReader},
+    io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, BufReader},
     sync::watch,
     time::timeout,
 };
@@ -28,16 +28,8 @@ impl Said {
         let kept = Arc::clone(&lines);
         tokio::spawn(async move {
             let mut reader = BufReader::new(stream);
-            let mut line = Vec::new();
-            // Whoever is on the far side chooses how long a line is.
-            while reader
-                .read_until(b'\n', &mut line)
-                .await
-                .is_ok_and(|read| read > 0)
-            {
-                let text = String::from_utf8_lossy(&line[..line.len().min(LONGEST)]);
-                keep(&kept, text.trim_end());
-                line.clear();
+            while let Some(line) = next_line(&mut reader).await {
+                keep(&kept, String::from_utf8_lossy(&line).trim_end());
                 told.send_modify(|(count, _)| *count += 1);
             }
             told.send_modify(|(_, is_open)| *is_open = false);
@@ -71,6 +63,28 @@ impl Said {
     }
 }
 
+/// The beginning of the next line, while there is one. Whoever is on the far side chooses how long a line is: what is longer is read,
+/// and not kept.
+async fn next_line(reader: &mut (impl AsyncBufRead + Unpin)) -> Option<Vec<u8>> {
+    let mut line = Vec::new();
+    let mut has_come = false;
+    loop {
+        let piece = reader.fill_buf().await.unwrap_or_default();
+        if piece.is_empty() {
+            return has_come.then_some(line);
+        }
+        has_come = true;
+        let end = piece.iter().position(|byte| *byte == b'\n');
+        let of_line = &piece[..end.unwrap_or(piece.len())];
+        line.extend_from_slice(&of_line[..of_line.len().min(LONGEST - line.len())]);
+        let read = end.map_or(piece.len(), |end| end + 1);
+        reader.consume(read);
+        if end.is_some() {
+            return Some(line);
+        }
+    }
+}
+
 fn keep(lines: &Mutex<VecDeque<String>>, line: &str) {
     if line.is_empty() {
         return;
@@ -88,3 +102,22 @@ const AFTER: Duration = Duration::from_millis(500);
 const LONGEST: usize = 500;
 /// Lines.
 const KEPT: usize = 50;
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, BufReader, repeat};
+
+    use super::{LONGEST, next_line};
+
+    #[tokio::test]
+    async fn no_more_of_a_line_is_kept_than_its_beginning_however_long_it_is() {
+        let long = repeat(b'a').take(64 * 1024 * 1024);
+        let mut said = BufReader::new(long.chain(&b"\n\nshort\nno end"[..]));
+        let line = next_line(&mut said).await.unwrap();
+        assert_eq!((line.len(), line.capacity() < 2 * LONGEST), (LONGEST, true));
+        for next in ["", "short", "no end"] {
+            assert_eq!(next_line(&mut said).await.unwrap(), next.as_bytes());
+        }
+        assert_eq!(next_line(&mut said).await, None);
+    }
+}
