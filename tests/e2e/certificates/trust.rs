@@ -19,6 +19,7 @@ fn in_store(daemon: &TestDaemon) -> String {
         .args(["-L", "-d", &folder])
         .output()
         .unwrap();
+    assert!(listed.status.success(), "{listed:?}");
     String::from_utf8(listed.stdout).unwrap()
 }
 
