@@ -79,7 +79,8 @@ impl Impatient {
         let about = ServerConfig {
             link_authority: Some(address.to_string()),
             pairing: PairingLimits {
-                completion: Duration::from_millis(300),
+                // What the command says and asks after the yes comes before its end, also on a busy machine.
+                completion: Duration::from_secs(3),
                 ..PairingLimits::default()
             },
             ..ServerConfig::new("session", env!("CARGO_PKG_VERSION"))

@@ -4,7 +4,7 @@ use harness::{DaemonOptions, TestDaemon, TlsClient, Tunnel, until};
 use protocol::{access::TailnetState, attach::Mode};
 use serde_json::json;
 
-use super::{BOB, NODE, PHONE, UNHEARD, daemon, listener_at, paired, shut_out, status, tailnet};
+use super::{BOB, NODE, PHONE, daemon, listener_at, paired, shut_out, status, tailnet};
 
 /// Waits until the status says this of the tailnet.
 async fn until_it_is(daemon: &TestDaemon, state: TailnetState) {
@@ -39,8 +39,7 @@ async fn one_that_hangs_lets_nobody_new_in_and_nobody_else_notices() {
     let session = daemon.owner().shell("cat").await;
     let mut attached = device.attach(&session.id, Mode::Write, "0").await;
     tailscaled.hang(true);
-    let elapsed = shut_out(BOB, at).await;
-    assert!(elapsed < UNHEARD, "{elapsed:?}");
+    shut_out(BOB, at).await;
     attached.send_input(b"still here\n").await;
     attached.until("still here").await;
     let local = TlsClient::new(daemon.address(), daemon.pin());
@@ -62,7 +61,7 @@ async fn one_that_dies_and_starts_again_leaves_the_listener_and_who_is_attached(
     let mut attached = device.attach(&session.id, Mode::Write, "0").await;
     tailscaled.kill().await;
     until_it_is(&daemon, TailnetState::Unknown).await;
-    assert!(shut_out(PHONE, at).await < UNHEARD);
+    shut_out(PHONE, at).await;
     attached.send_input(b"still here\n").await;
     attached.until("still here").await;
     // It knows nothing of itself at first.
@@ -138,7 +137,7 @@ async fn when_the_machine_changes_hands_the_former_owners_streams_end_and_no_oth
     former.until_closed().await;
     other.send_input(b"not mine\n").await;
     other.until("not mine").await;
-    assert!(shut_out(PHONE, at).await < UNHEARD);
+    shut_out(PHONE, at).await;
     let bob = Tunnel::from(BOB, at).await;
     assert!(comes_in(&daemon, &bob).await);
 }
