@@ -309,6 +309,12 @@ impl Store {
         self.writer.hold()
     }
 
+    /// How many changes wait that are no revocations.
+    #[cfg(test)]
+    pub(crate) fn waiting(&self) -> usize {
+        self.writer.waiting()
+    }
+
     #[cfg(test)]
     async fn set_query_only(&self, on: bool) {
         self.writer.set_query_only(on).await;

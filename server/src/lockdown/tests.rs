@@ -310,7 +310,11 @@ async fn a_file_system_that_hangs_holds_up_remote_streams_and_nothing_else() {
     let hung = server.access.lockdown.watch.hung.lock().await;
     server.access.lockdown.watch.make_look_old();
     let mut waits = std::pin::pin!(one.get("/v1/whoami", Some(&kept)));
-    assert!(futures_util::poll!(waits.as_mut()).is_pending());
+    // Until its bytes have come and wait for a look.
+    while !server.access.lockdown.watch.is_looking() {
+        assert!(futures_util::poll!(waits.as_mut()).is_pending());
+        tokio::task::yield_now().await;
+    }
     // Whoever is local is served, and a device is revoked with what it has open.
     assert_eq!(owner.get("/v1/devices", None).await.status, 200);
     let revoked = owner.delete(&format!("/v1/devices/{}", lost.id), None).await;

@@ -159,6 +159,12 @@ impl Watch {
         self.is_on.store(true, Ordering::Release);
     }
 
+    /// Whether somebody waits for a look that is under way.
+    #[cfg(test)]
+    pub(crate) fn is_looking(&self) -> bool {
+        self.is_looking.load(Ordering::Acquire)
+    }
+
     /// As if time had passed since the last look.
     #[cfg(test)]
     pub(crate) fn make_look_old(&self) {

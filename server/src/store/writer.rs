@@ -160,6 +160,12 @@ impl Writer {
         held
     }
 
+    /// How many ordinary changes wait.
+    #[cfg(test)]
+    pub(super) fn waiting(&self) -> usize {
+        self.shared.lock().ordinary.len()
+    }
+
     #[cfg(test)]
     fn with_connection<T, W>(
         &self,
