@@ -30,7 +30,8 @@ pub(crate) fn require_build_tools() -> Result<()> {
 }
 
 /// Installs what the tests need, where it is missing: Chromium, certutil and fonts for the browser's, shells for those of
-/// `shell-init`, OpenSSH for those of the ways over SSH, systemd for what reads its units.
+/// `shell-init`, OpenSSH for those of the ways over SSH, systemd for what reads its units, and what makes a network of a
+/// daemon's own.
 ///
 /// # Errors
 /// Where something is missing and this user may not install it; the message says what to run.
@@ -109,6 +110,15 @@ const NEEDED: &[Needed] = &[
     Needed {
         package: "systemd",
         is_there: || found("systemd-analyze"),
+    },
+    Needed {
+        package: "iproute2",
+        // Like the next ones, these may be where only root looks.
+        is_there: || found("ip") || Path::new("/usr/sbin/ip").is_file(),
+    },
+    Needed {
+        package: "util-linux",
+        is_there: || found("unshare") && found("nsenter"),
     },
     Needed {
         package: "openssh-client",
