@@ -102,7 +102,7 @@ impl TailnetListeners {
         };
         let close = {
             let mut bound = self.bound();
-            bound.said = std::mem::take(&mut bound.faults);
+            bound.begin();
             let gone = bound
                 .open
                 .extract_if(.., |at, configured| !is_wanted(at, *configured));
@@ -148,11 +148,9 @@ impl TailnetListeners {
             }
             Err(error) => {
                 let fault = format!("{at}, an address of the tailnet, cannot be bound: {error}");
-                let mut bound = self.bound();
-                if !bound.said.contains(&fault) {
+                if self.bound().note(&fault) {
                     tracing::error!("{fault}");
                 }
-                bound.faults.push(fault);
                 None
             }
         }
@@ -220,6 +218,19 @@ impl TailnetListeners {
 
     fn bound(&self) -> MutexGuard<'_, Bound> {
         self.bound.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Bound {
+    /// Begins another attempt at everything.
+    fn begin(&mut self) {
+        self.said = std::mem::take(&mut self.faults);
+    }
+
+    /// Notes what could not be done; says whether it is new since the attempt before.
+    fn note(&mut self, fault: &str) -> bool {
+        self.faults.push(fault.to_owned());
+        !self.said.iter().any(|said| said == fault)
     }
 }
 

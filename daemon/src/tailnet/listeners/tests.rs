@@ -1,14 +1,9 @@
-use std::{
-    io,
-    net::SocketAddr,
-    path::PathBuf,
-    sync::{Arc, Mutex},
-};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
 use certs::{Identity, Names};
 use tempfile::TempDir;
 
-use super::TailnetListeners;
+use super::{Bound, TailnetListeners};
 use crate::{
     certificates::{self, Certificates},
     config::Allowed,
@@ -108,47 +103,18 @@ async fn an_address_that_cannot_be_bound_is_said_and_keeps_no_other_from_it() {
     assert!(!listeners.has_faults() && listeners.problems().is_empty());
 }
 
-#[tokio::test]
-async fn the_log_says_once_what_cannot_be_bound_and_again_what_is_another_fault() {
-    let (_home, listeners) = listeners(&[Allowed::Oneself]);
-    let log = Log::default();
-    let subscriber = tracing_subscriber::fmt().with_writer(log.clone()).finish();
-    let _guard = tracing::subscriber::set_default(subscriber);
-    let said = |address: &str| {
-        let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
-        text.matches(&format!("{address}:0, an address")).count()
+#[test]
+fn the_log_is_told_a_fault_once_and_again_what_was_well_meanwhile() {
+    let mut bound = Bound::default();
+    let mut attempt = |faults: &[&str]| -> Vec<bool> {
+        bound.begin();
+        faults.iter().map(|fault| bound.note(fault)).collect()
     };
-    listeners.tailnet().see(running(&["192.0.2.1"]));
-    let _bound = listeners.bind().await;
-    for _ in 0..3 {
-        listeners.plan().await;
-        assert!(listeners.has_faults());
-    }
-    assert_eq!(said("192.0.2.1"), 1);
-    listeners.tailnet().see(running(&["192.0.2.1", "192.0.2.2"]));
-    listeners.plan().await;
-    assert_eq!((said("192.0.2.1"), said("192.0.2.2")), (1, 1));
-}
-
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl tracing_subscriber::fmt::MakeWriter<'_> for Log {
-    type Writer = Self;
-
-    fn make_writer(&self) -> Self {
-        self.clone()
-    }
+    assert_eq!(attempt(&["this"]), [true]);
+    assert_eq!(attempt(&["this", "that"]), [false, true]);
+    assert_eq!(attempt(&["this", "that"]), [false, false]);
+    assert_eq!(attempt(&["that"]), [false]);
+    assert_eq!(attempt(&["this", "that"]), [true, false]);
 }
 
 #[tokio::test]
