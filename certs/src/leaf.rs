@@ -4,8 +4,9 @@ use std::{fmt::Write, path::Path, time::Duration};
 
 use ring::digest::{SHA256, digest};
 use rustls_pki_types::{CertificateDer, UnixTime, pem::PemObject};
+use x509_parser::prelude::{FromDer, X509Certificate};
 
-use crate::{Certified, CertsError, Identity, Names, files, identity::LIFE};
+use crate::{Certified, CertsError, Identity, Names, files, identity::LIFE, pair::names_of};
 
 impl Certified {
     /// The beginning of its validity: every leaf of ours lives as long as another.
@@ -58,6 +59,20 @@ impl Identity {
         let text = format!("{subject} {}\n{pem}", certified.not_after.as_secs());
         files::replace(&path, text.as_bytes())?;
         Ok(certified)
+    }
+
+    /// What the leaf in a directory of keys is for; none where there is none of this key that can be read.
+    ///
+    /// # Errors
+    /// When the file has the wrong owner, mode or kind.
+    pub fn kept_names(&self, keys: &Path) -> Result<Option<Names>, CertsError> {
+        let text = files::read(&keys.join(LEAF_FILE))?;
+        let kept = text.and_then(|text| Kept::parse(std::str::from_utf8(&text).ok()?));
+        Ok(kept.and_then(|kept| {
+            let (_, leaf) = X509Certificate::from_der(&kept.leaf).ok()?;
+            let names = names_of(&leaf).ok()?;
+            (kept.subject == self.subject(&names)).then_some(names)
+        }))
     }
 
     /// What a leaf is about, as one word: a hash of the key's pin and of every name.
@@ -168,6 +183,24 @@ mod tests {
         assert_eq!(days(464), Some(1));
         assert_eq!((days(465), days(500), days(98)), (None, None, None));
         assert_eq!(made.renews_at(), day(465));
+    }
+
+    #[test]
+    fn the_file_tells_what_its_leaf_is_for_and_nothing_of_another_keys() {
+        let home = tempfile::tempdir().unwrap();
+        let keys = home.path().join("keys");
+        let names = Names::new("0011223344556677")
+            .host("desk.example")
+            .host("192.0.2.1")
+            .host("fd7a:115c:a1e0::1");
+        let identity = Identity::load_or_create(&keys).unwrap();
+        assert_eq!(identity.kept_names(&keys).unwrap(), None);
+        identity.kept_certificate(&keys, &names, day(0)).unwrap();
+        assert_eq!(identity.kept_names(&keys).unwrap(), Some(names));
+        let another = Identity::load_or_create(&home.path().join("other")).unwrap();
+        assert_eq!(another.kept_names(&keys).unwrap(), None);
+        fs::write(keys.join(LEAF_FILE), "no certificate").unwrap();
+        assert_eq!(identity.kept_names(&keys).unwrap(), None);
     }
 
     #[test]

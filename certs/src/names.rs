@@ -55,6 +55,26 @@ impl Names {
         self.addresses.iter().copied()
     }
 
+    /// Adds all of others.
+    pub fn and(mut self, others: &Self) -> Self {
+        self.hosts.extend(others.hosts.iter().cloned());
+        self.addresses.extend(&others.addresses);
+        self
+    }
+
+    /// The same without others.
+    pub fn without(mut self, others: &Self) -> Self {
+        self.hosts.retain(|host| !others.hosts.contains(host));
+        self.addresses
+            .retain(|address| !others.addresses.contains(address));
+        self
+    }
+
+    /// Whether all of others are among these, as they are written.
+    pub fn has_all(&self, others: &Self) -> bool {
+        self.hosts.is_superset(&others.hosts) && self.addresses.is_superset(&others.addresses)
+    }
+
     /// The same without the name that native clients ask for.
     pub(crate) fn without_identity(mut self) -> Self {
         self.hosts.remove(IDENTITY_SERVER_NAME);
@@ -110,6 +130,19 @@ mod tests {
                 .addresses()
                 .any(|address| address.to_string() == "100.64.0.7")
         );
+    }
+
+    #[test]
+    fn names_are_added_and_taken_away_whole() {
+        let few = Names::default().host("box.example").host("192.0.2.1");
+        let others = Names::default().host("desk.example").host("192.0.2.2");
+        let all = few.clone().and(&others);
+        assert!(all.has_all(&few) && all.has_all(&others));
+        for lacking in ["box.example", "192.0.2.1"] {
+            let lacking = all.clone().without(&Names::default().host(lacking));
+            assert!(!lacking.has_all(&few) && lacking.has_all(&others));
+        }
+        assert_eq!(all.without(&others), few);
     }
 
     #[test]

@@ -161,7 +161,8 @@ impl Pair {
     }
 }
 
-fn names_of(leaf: &X509Certificate<'_>) -> Result<Names, PairError> {
+/// The names and addresses that a certificate is for.
+pub(crate) fn names_of(leaf: &X509Certificate<'_>) -> Result<Names, PairError> {
     let alternatives = leaf
         .subject_alternative_name()
         .map_err(|_| PairError::Unreadable)?;

@@ -40,7 +40,7 @@ struct Held {
     /// What is configured of what the leaf is for.
     configured: Names,
     /// What the tailnet adds: this machine's name and addresses there.
-    node: (Option<String>, Vec<IpAddr>),
+    node: Names,
     /// What the leaf is for.
     names: Names,
     leaf: Certified,
@@ -51,7 +51,9 @@ struct Held {
 }
 
 impl Certificates {
-    /// Takes up the leaf for these names, or makes it.
+    /// Takes up the leaf for these names, or makes it. Where it was made for all of them and more, and all of that is in `before`,
+    /// the rest is taken for what the tailnet added, and stays until it says something else: browsers' exceptions are for the
+    /// leaf, and shall outlive a restart.
     ///
     /// # Errors
     /// When a name cannot stand in it, or its file is not as it must be.
@@ -59,9 +61,15 @@ impl Certificates {
         keys: PathBuf,
         identity: Identity,
         instance: &str,
-        names: Names,
+        configured: Names,
+        before: Names,
         now: UnixTime,
     ) -> Result<Arc<Self>, CertsError> {
+        let node = match before.has_all(&configured) {
+            true => before.without(&configured),
+            false => Names::default(),
+        };
+        let names = configured.clone().and(&node);
         let leaf = identity.kept_certificate(&keys, &names, now)?;
         let authority = Authority::load(&keys, instance)?;
         let certificates = Arc::new(Self {
@@ -70,8 +78,8 @@ impl Certificates {
             resolver: Resolver::new(leaf.clone()),
             held: Mutex::new(Held {
                 identity,
-                configured: names.clone(),
-                node: (None, Vec::new()),
+                configured,
+                node,
                 names,
                 leaf,
                 pair: None,
@@ -134,7 +142,9 @@ impl Certificates {
     ) -> Result<bool, CertsError> {
         let mut held = self.held();
         let configured = held.configured.clone();
-        self.cover_all(&mut held, configured, (name, addresses), now)
+        let named = name.iter().fold(Names::default(), |names, name| names.host(name));
+        let node = addresses.into_iter().fold(named, Names::address);
+        self.cover_all(&mut held, configured, node, now)
     }
 
     /// Under one lock with reading what stays of both: they come from tasks of their own, and neither must undo the other's.
@@ -142,14 +152,10 @@ impl Certificates {
         &self,
         held: &mut Held,
         configured: Names,
-        node: (Option<String>, Vec<IpAddr>),
+        node: Names,
         now: UnixTime,
     ) -> Result<bool, CertsError> {
-        let named = node
-            .0
-            .iter()
-            .fold(configured.clone(), |names, name| names.host(name));
-        let names = node.1.iter().copied().fold(named, Names::address);
+        let names = configured.clone().and(&node);
         let leaf = held.identity.kept_certificate(&self.keys, &names, now)?;
         let is_other = leaf.key.cert != held.leaf.key.cert;
         if is_other {

@@ -23,13 +23,13 @@ use tokio::{
     time::Instant,
 };
 
-pub(crate) use self::listeners::TailnetListeners;
-use self::local_api::{OwnNode, Phase};
+use self::local_api::Phase;
 use self::{
     cache::Cache,
     certificate::Certificate,
     local_api::{LocalApi, LocalApiError},
 };
+pub(crate) use self::{listeners::TailnetListeners, local_api::OwnNode};
 use crate::config::{Allowed, Config, TailnetMode};
 
 /// What is known of the tailnet, and who of it may come.
@@ -69,6 +69,11 @@ impl Seen {
             Some(Phase::NeedsLogin | Phase::Stopped) => Some(Vec::new()),
             Some(Phase::Starting) | None => None,
         }
+    }
+
+    /// This machine's node, where it is in its tailnet now.
+    pub(crate) fn running(self) -> Option<OwnNode> {
+        self.node.filter(|_| self.phase == Some(Phase::Running))
     }
 
     /// The user whom this machine's node belongs to.

@@ -21,7 +21,7 @@ pub use self::error::UpError;
 use crate::{
     app::{App, Run},
     certificates::{self, Certificates, keep_fresh},
-    config::Config,
+    config::{Config, TailnetMode},
     doors::RemoteDoors,
     events::{Events, tell_of_newcomers},
     keeper::KeeperLink,
@@ -255,13 +255,13 @@ fn certificates(
 ) -> Result<Arc<Certificates>, UpError> {
     let now = certificates::now();
     let own = certificates::read_own(config, now)?;
-    let names = certificates::names(
-        instance,
-        config,
-        config.tls.iter().map(SocketAddr::ip),
-        &Names::default(),
-    );
-    let certificates = Certificates::open(paths.keys(), identity, instance, names, now)?;
+    let kept = identity.kept_names(&paths.keys())?.unwrap_or_default();
+    let names = certificates::names(instance, config, config.tls.iter().map(SocketAddr::ip), &kept);
+    let before = match config.tailnet_mode {
+        TailnetMode::Host => kept,
+        TailnetMode::Off => Names::default(),
+    };
+    let certificates = Certificates::open(paths.keys(), identity, instance, names, before, now)?;
     certificates.serve_own(own);
     Ok(certificates)
 }

@@ -39,12 +39,15 @@ fn tailnet() -> Tailscaled {
 
 /// A daemon that listens in it, and lets these come.
 async fn daemon(tailscaled: &Tailscaled, allow: &str) -> TestDaemon {
-    let options = DaemonOptions {
+    TestDaemon::start_with(options(tailscaled, allow)).await
+}
+
+fn options(tailscaled: &Tailscaled, allow: &str) -> DaemonOptions {
+    DaemonOptions {
         config: tailscaled.config(allow),
         arguments: ["--tls", "tailnet:0"].map(str::to_owned).to_vec(),
         ..DaemonOptions::default()
-    };
-    TestDaemon::start_with(options).await
+    }
 }
 
 async fn status(daemon: &TestDaemon) -> Status {

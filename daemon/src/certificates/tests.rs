@@ -13,11 +13,49 @@ fn day(number: u64) -> UnixTime {
 fn certificates(home: &tempfile::TempDir) -> Arc<Certificates> {
     let keys = home.path().join("keys");
     let identity = Identity::load_or_create(&keys).unwrap();
-    Certificates::open(keys, identity, "0011223344556677", names(), day(0)).unwrap()
+    Certificates::open(keys, identity, INSTANCE, names(), Names::default(), day(0)).unwrap()
+}
+
+/// The same after a restart, with what is configured by then, where a tailnet may add something.
+fn opened_again(home: &tempfile::TempDir, configured: Names) -> Arc<Certificates> {
+    let keys = home.path().join("keys");
+    let identity = Identity::load_or_create(&keys).unwrap();
+    let before = identity.kept_names(&keys).unwrap().unwrap();
+    Certificates::open(keys, identity, INSTANCE, configured, before, day(2)).unwrap()
 }
 
 fn names() -> Names {
-    Names::new("0011223344556677")
+    Names::new(INSTANCE)
+}
+
+const INSTANCE: &str = "0011223344556677";
+
+#[test]
+fn what_the_tailnet_added_outlives_a_restart_until_it_says_something_else() {
+    let home = tempfile::tempdir().unwrap();
+    let first = certificates(&home);
+    let name = || Some("box.tail1234.ts.net".to_owned());
+    let address: IpAddr = "100.64.0.1".parse().unwrap();
+    first.cover_node(name(), vec![address], day(1)).unwrap();
+    let shown = |certificates: &Certificates| certificates.resolver().current().cert[0].clone();
+    let second = opened_again(&home, names());
+    assert_eq!(shown(&second), shown(&first));
+    assert_eq!(second.configured(), names());
+    assert!(!second.cover_node(name(), vec![address], day(2)).unwrap());
+    // What is configured anew is in none that was kept: then nothing is taken from it either.
+    let third = opened_again(&home, names().host("desk.example"));
+    assert!(!third.reached_by().contains(&"box.tail1234.ts.net".to_owned()));
+    assert!(third.cover_node(name(), vec![address], day(2)).unwrap());
+    let fourth = opened_again(&home, names());
+    assert!(fourth.cover_node(None, Vec::new(), day(2)).unwrap());
+    let fifth = opened_again(&home, names());
+    assert_eq!(shown(&fifth), shown(&fourth));
+    assert_eq!(
+        fifth.reached_by(),
+        ["0011223344556677.localhost", "localhost", "127.0.0.1", "::1"]
+            .map(str::to_owned)
+            .as_slice()
+    );
 }
 
 #[test]

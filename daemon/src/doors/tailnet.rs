@@ -9,7 +9,7 @@ use super::RemoteDoors;
 use crate::{
     certificates,
     config::{Config, TailnetMode},
-    tailnet::{TailnetListeners, certificate},
+    tailnet::{OwnNode, TailnetListeners, certificate},
 };
 
 impl RemoteDoors {
@@ -133,8 +133,10 @@ impl RemoteDoors {
     }
 
     fn cover_node(&self, listeners: &TailnetListeners) {
-        let node = listeners.tailnet().seen().node;
-        let (name, addresses) = node.map_or((None, Vec::new()), |node| (node.name, node.addresses));
+        // Only one that runs says what its names are; until then they stay, so that nobody's exception for the leaf is lost.
+        let Some(OwnNode { name, addresses, .. }) = listeners.tailnet().seen().running() else {
+            return;
+        };
         match self.certificates.cover_node(name, addresses, certificates::now()) {
             Ok(true) => tracing::info!("the certificate was made anew for the names in the tailnet"),
             Ok(false) => {}

@@ -5,9 +5,10 @@ use std::{net::SocketAddr, time::Duration};
 use certs::{IDENTITY_SERVER_NAME, SpkiPin};
 use harness::{TestDaemon, TlsClient, Tunnel, shown, until};
 use protocol::access::TailnetCertificate;
+use rustix::process::Signal;
 use rustls::pki_types::{CertificateDer, pem::PemObject};
 
-use super::{NODE, PHONE, daemon, listener_at, paired, status, tailnet};
+use super::{NODE, PHONE, daemon, listener_at, options, paired, status, tailnet};
 
 const QUARTER: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 
@@ -50,6 +51,26 @@ async fn who_asks_by_the_name_is_shown_its_certificate_and_native_clients_the_id
     tailscaled.uncertify();
     until_shown(phone.address(), tailscaled.name(), daemon.pin()).await;
     assert_eq!(certificate(&daemon).await, TailnetCertificate::Disabled);
+}
+
+#[tokio::test]
+async fn the_identitys_own_is_the_same_after_a_restart_whether_tailscaled_answers_or_not() {
+    let mut tailscaled = tailnet();
+    let options = options(&tailscaled, r#"["self"]"#);
+    let mut daemon = TestDaemon::start_with(options.clone()).await;
+    listener_at(&daemon, NODE).await;
+    let first = shown(daemon.address(), "localhost").await;
+    daemon.signal(Signal::KILL);
+    daemon.start_again_with(&options).await;
+    listener_at(&daemon, NODE).await;
+    assert_eq!(shown(daemon.address(), "localhost").await, first);
+    tailscaled.kill().await;
+    daemon.signal(Signal::KILL);
+    daemon.start_again_with(&options).await;
+    assert_eq!(shown(daemon.address(), "localhost").await, first);
+    tailscaled.start_again();
+    listener_at(&daemon, NODE).await;
+    assert_eq!(shown(daemon.address(), "localhost").await, first);
 }
 
 #[tokio::test]

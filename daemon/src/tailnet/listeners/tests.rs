@@ -16,7 +16,9 @@ fn listeners(allow: &[Allowed]) -> (TempDir, TailnetListeners) {
     let identity = Identity::load_or_create(&keys).unwrap();
     let instance = "0011223344556677";
     let names = Names::new(instance);
-    let certificates = Certificates::open(keys, identity, instance, names, certificates::now()).unwrap();
+    let before = Names::default();
+    let now = certificates::now();
+    let certificates = Certificates::open(keys, identity, instance, names, before, now).unwrap();
     let tailnet = Arc::new(Tailnet::asking(PathBuf::from("/nonexistent"), allow.to_vec()));
     (home, TailnetListeners::new(tailnet, certificates, &[0]))
 }
