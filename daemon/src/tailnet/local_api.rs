@@ -29,6 +29,8 @@ use self::answers::{Status, WhoIs};
 #[derive(Clone, Debug)]
 pub(crate) struct LocalApi {
     socket: PathBuf,
+    /// How long it may take to say what it knows by itself.
+    quick: Duration,
 }
 
 /// Why a question has no answer.
@@ -59,7 +61,7 @@ pub(crate) enum LocalApiError {
 impl LocalApi {
     /// Asks at a socket.
     pub(crate) fn new(socket: PathBuf) -> Self {
-        Self { socket }
+        Self { socket, quick: QUICK }
     }
 
     /// Where it asks.
@@ -69,14 +71,14 @@ impl LocalApi {
 
     /// What this machine's node is, and whether it runs.
     pub(crate) async fn status(&self) -> Result<(Phase, Option<OwnNode>), LocalApiError> {
-        let body = self.ask("status?peers=false", QUICK).await?;
+        let body = self.ask("status?peers=false", self.quick).await?;
         Ok(parse::<Status>(&body)?.understood())
     }
 
     /// Who is behind an address; none where the tailnet has nobody there.
     pub(crate) async fn who_is(&self, address: IpAddr) -> Result<Option<TailnetIdentity>, LocalApiError> {
         // A colon of version 6 may stand in a query as it is (RFC 3986 section 3.4).
-        match self.ask(&format!("whois?addr={address}"), QUICK).await {
+        match self.ask(&format!("whois?addr={address}"), self.quick).await {
             Ok(body) => Ok(parse::<WhoIs>(&body)?.understood()),
             Err(LocalApiError::Failed {
                 status: StatusCode::NOT_FOUND,
@@ -101,7 +103,7 @@ impl LocalApi {
             // Its end is seen in the body.
             connection.await.ok();
         });
-        let response = within(QUICK, async {
+        let response = within(self.quick, async {
             sender.send_request(request).await.map_err(broken)
         })
         .await?;
@@ -110,7 +112,7 @@ impl LocalApi {
                 body: response.into_body(),
                 _task: task,
             }),
-            _ => Err(within(QUICK, refusal(response))
+            _ => Err(within(self.quick, refusal(response))
                 .await
                 .unwrap_or_else(|error| error)),
         }
@@ -151,7 +153,7 @@ impl LocalApi {
             let stream = stream.map_err(LocalApiError::Unreachable)?;
             http1::handshake(TokioIo::new(stream)).await.map_err(broken)
         };
-        within(QUICK, connected).await
+        within(self.quick, connected).await
     }
 }
 

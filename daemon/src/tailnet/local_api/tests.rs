@@ -1,4 +1,4 @@
-use std::{net::IpAddr, path::PathBuf};
+use std::{net::IpAddr, path::PathBuf, time::Duration};
 
 use tempfile::TempDir;
 use tokio::{
@@ -200,7 +200,10 @@ async fn an_answer_without_end_is_given_up() {
 async fn nobody_waits_long_for_one_that_hangs() {
     let folder = tempfile::tempdir().unwrap();
     let listener = UnixListener::bind(folder.path().join("sock")).unwrap();
-    let api = LocalApi::new(folder.path().join("sock"));
+    let api = LocalApi {
+        quick: Duration::from_millis(20),
+        ..LocalApi::new(folder.path().join("sock"))
+    };
     let (who_is, changes) = tokio::join!(api.who_is(phone()), api.changes());
     assert!(matches!(who_is, Err(LocalApiError::TimedOut)));
     assert!(matches!(changes.err(), Some(LocalApiError::TimedOut)));
