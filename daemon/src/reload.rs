@@ -182,7 +182,7 @@ pub(crate) async fn reload(app: &App, wanted: Wanted, row: AuditRow) -> Result<R
         Err(refused) => {
             write(app, row.outcome("bad_configuration").detail(refused.to_string())).await;
             tracing::error!(error = %refused, "nothing was reloaded");
-            let said = format!("the last reload changed nothing: {refused}");
+            let said = format!("the last reload changed nothing: {refused}; {}", refused.hint());
             lock(&reloads.degraded).refused = Some(said);
             Err(refused)
         }

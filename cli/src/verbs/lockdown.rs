@@ -119,7 +119,7 @@ fn locked_in_words(locked: &LockedDown) -> String {
 fn lifted_in_words(lifted: &LockdownLifted, is_offline: bool) -> String {
     match (lifted.listeners, is_offline) {
         (_, true) => "the lock-down is lifted; the next daemon opens its listeners".to_owned(),
-        (0, false) => "no remote listener was opened: `transom status` shows what is open".to_owned(),
+        (0, false) => "nothing had to be opened: `transom status` shows what is".to_owned(),
         (1, false) => "the lock-down is lifted: 1 remote listener is open".to_owned(),
         (count, false) => format!("the lock-down is lifted: {count} remote listeners are open"),
     }
