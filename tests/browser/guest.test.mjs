@@ -13,13 +13,19 @@ async function invite(s, ...words) {
   return made.map((/** @type {{ url: string }} */ { url }) => partOfLink(url));
 }
 
+/** A shell that has shown its prompt: what it printed before an invitation, no guest sees. @param {Scenario} s @param {string} name */
+async function shell(s, name) {
+  await s.daemon.session(name, shellAfter("first\\r\\n"));
+  await s.daemon.json("wait", name, "--text", "^\\$");
+}
+
 /** Types a line as the owner. @param {Scenario} s @param {string} session @param {string} line */
 async function type(s, session, line) {
   await s.daemon.json("send", session, line, "--enter");
 }
 
 scenario("a guest opens a link and sees what comes, and nothing of before", async (s) => {
-  await s.daemon.session("shared", shellAfter("first\\r\\n"));
+  await shell(s, "shared");
   const [link = ""] = await invite(s, "shared", "--for", "1h");
   const device = await s.open(PHONE);
   await device.goto(link);
@@ -40,7 +46,7 @@ scenario("a guest opens a link and sees what comes, and nothing of before", asyn
 });
 
 scenario("a second browser is told that the link was used, and the owner that somebody tried", async (s) => {
-  await s.daemon.session("shared", shellAfter("first\\r\\n"));
+  await shell(s, "shared");
   const [link = ""] = await invite(s, "shared", "--for", "1h");
   const first = await s.open(PHONE);
   await first.goto(link);
@@ -55,7 +61,7 @@ scenario("a second browser is told that the link was used, and the owner that so
 });
 
 scenario("a guest that is ended sees that, and one that leaves too", async (s) => {
-  await s.daemon.session("shared", shellAfter("first\\r\\n"));
+  await shell(s, "shared");
   const [one = "", two = ""] = await invite(s, "shared", "--for", "1h", "--count", "2");
   const ended = await s.open(PHONE);
   ended.tolerate(/status of 401|WebSocket connection/);
@@ -78,7 +84,7 @@ scenario("a guest that is ended sees that, and one that leaves too", async (s) =
 });
 
 scenario("a guest's page works on, and an unused link opens, after the daemon was killed and came back", async (s) => {
-  await s.daemon.session("shared", shellAfter("first\\r\\n"));
+  await shell(s, "shared");
   const [link = "", unused = ""] = await invite(s, "shared", "--for", "1h", "--count", "2");
   const device = await s.open(PHONE);
   device.tolerate(/net::ERR_|WebSocket connection|status of 40[14]/);
@@ -103,8 +109,8 @@ scenario("a guest's page works on, and an unused link opens, after the daemon wa
 });
 
 scenario("a guest is shown each of its sessions, and the end of its time", async (s) => {
-  await s.daemon.session("one", shellAfter("first\\r\\n"));
-  await s.daemon.session("two", shellAfter("first\\r\\n"));
+  await shell(s, "one");
+  await shell(s, "two");
   const [link = ""] = await invite(s, "one", "two", "--for", "1h", "--with-scrollback");
   const device = await s.open(PHONE);
   await device.goto(link);
@@ -138,7 +144,7 @@ scenario("links that are cut off, missing or dead say so", async (s) => {
 for (const [kind, profile] of Object.entries({ phone: PHONE, desktop: DESKTOP })) {
   for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
     scenario(`a guest's screens draw themselves on a ${colorScheme} ${kind}`, async (s) => {
-      await s.daemon.session("build", shellAfter("first\\r\\n"));
+      await shell(s, "build");
       const [blank = "", link = ""] = await invite(s, "build", "--for", "90m", "--count", "2");
       const device = await s.open({ ...profile, colorScheme });
       device.tolerate(/status of 4\d\d|WebSocket connection|net::ERR_/);
