@@ -7,10 +7,11 @@ mod reload;
 use std::{net::SocketAddr, sync::Arc};
 
 use harness::{
-    DaemonOptions, Device, Pairing, RawRequest, Tailscaled, TestDaemon, TlsClient, Tunnel, until, within,
+    Attached, DaemonOptions, Device, Pairing, RawRequest, Tailscaled, TestDaemon, TlsClient, Tunnel, until,
+    within,
 };
 use pairing::Role;
-use protocol::access::Status;
+use protocol::{access::Status, attach::Mode};
 use rustls::{ClientConfig, ClientConnection, RootCertStore};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -108,6 +109,30 @@ fn client_hello() -> Vec<u8> {
 async fn paired(daemon: &TestDaemon, tunnel: &Tunnel) -> Device {
     let pairing = Pairing::with_offer(daemon, Role::Operator).await.through(tunnel);
     pairing.finish(daemon).await
+}
+
+/// A phone that is paired, and attached to a session.
+struct AttachedPhone {
+    /// Where it comes in.
+    at: SocketAddr,
+    tunnel: Tunnel,
+    device: Device,
+    attached: Attached,
+}
+
+/// Has the phone come to a daemon in the tailnet.
+async fn attached_phone(daemon: &TestDaemon, mode: Mode) -> AttachedPhone {
+    let at = listener_at(daemon, NODE).await;
+    let tunnel = Tunnel::from(PHONE, at).await;
+    let device = paired(daemon, &tunnel).await;
+    let session = daemon.owner().shell("cat").await;
+    let attached = device.attach(&session.id, mode, "0").await;
+    AttachedPhone {
+        at,
+        tunnel,
+        device,
+        attached,
+    }
 }
 
 #[tokio::test]

@@ -1,10 +1,10 @@
 //! What tailscaled says is followed: it hangs, dies and comes back, and addresses and owners change.
 
-use harness::{DaemonOptions, TestDaemon, TlsClient, Tunnel, until};
+use harness::{TestDaemon, TlsClient, Tunnel, until};
 use protocol::{access::TailnetState, attach::Mode};
 use serde_json::json;
 
-use super::{BOB, NODE, PHONE, daemon, listener_at, paired, shut_out, status, tailnet};
+use super::{BOB, NODE, PHONE, attached_phone, daemon, listener_at, paired, shut_out, status, tailnet};
 
 /// Waits until the status says this of the tailnet.
 async fn until_it_is(daemon: &TestDaemon, state: TailnetState) {
@@ -33,61 +33,48 @@ async fn until_it_comes_in(daemon: &TestDaemon, tunnel: &Tunnel) {
 async fn one_that_hangs_lets_nobody_new_in_and_nobody_else_notices() {
     let tailscaled = tailnet();
     let daemon = daemon(&tailscaled, r#"["self"]"#).await;
-    let at = listener_at(&daemon, NODE).await;
-    let phone = Tunnel::from(PHONE, at).await;
-    let device = paired(&daemon, &phone).await;
-    let session = daemon.owner().shell("cat").await;
-    let mut attached = device.attach(&session.id, Mode::Write, "0").await;
+    let mut phone = attached_phone(&daemon, Mode::Write).await;
     tailscaled.hang(true);
-    shut_out(BOB, at).await;
-    attached.send_input(b"still here\n").await;
-    attached.until("still here").await;
+    shut_out(BOB, phone.at).await;
+    phone.attached.send_input(b"still here\n").await;
+    phone.attached.until("still here").await;
     let local = TlsClient::new(daemon.address(), daemon.pin());
     assert_eq!(local.get("/v1/health", None).await.verdict(), "200");
     tailscaled.hang(false);
-    until_it_comes_in(&daemon, &phone).await;
-    attached.send_input(b"and after\n").await;
-    attached.until("and after").await;
+    until_it_comes_in(&daemon, &phone.tunnel).await;
+    phone.attached.send_input(b"and after\n").await;
+    phone.attached.until("and after").await;
 }
 
 #[tokio::test]
 async fn one_that_dies_and_starts_again_leaves_the_listener_and_who_is_attached() {
     let mut tailscaled = tailnet();
     let daemon = daemon(&tailscaled, r#"["self"]"#).await;
-    let at = listener_at(&daemon, NODE).await;
-    let phone = Tunnel::from(PHONE, at).await;
-    let device = paired(&daemon, &phone).await;
-    let session = daemon.owner().shell("cat").await;
-    let mut attached = device.attach(&session.id, Mode::Write, "0").await;
+    let mut phone = attached_phone(&daemon, Mode::Write).await;
     tailscaled.kill().await;
     until_it_is(&daemon, TailnetState::Unknown).await;
-    shut_out(PHONE, at).await;
-    attached.send_input(b"still here\n").await;
-    attached.until("still here").await;
+    shut_out(PHONE, phone.at).await;
+    phone.attached.send_input(b"still here\n").await;
+    phone.attached.until("still here").await;
     // It knows nothing of itself at first.
     tailscaled.is_now("NoState");
     tailscaled.start_again();
     until_it_is(&daemon, TailnetState::Starting).await;
-    attached.send_input(b"while it starts\n").await;
-    attached.until("while it starts").await;
+    phone.attached.send_input(b"while it starts\n").await;
+    phone.attached.until("while it starts").await;
     tailscaled.is_now("Running");
     until_it_is(&daemon, TailnetState::Running).await;
-    assert_eq!(listener_at(&daemon, NODE).await, at);
-    until_it_comes_in(&daemon, &phone).await;
-    attached.send_input(b"and after\n").await;
-    attached.until("and after").await;
+    assert_eq!(listener_at(&daemon, NODE).await, phone.at);
+    until_it_comes_in(&daemon, &phone.tunnel).await;
+    phone.attached.send_input(b"and after\n").await;
+    phone.attached.until("and after").await;
 }
 
 #[tokio::test]
 async fn without_one_the_rest_starts_and_says_so_and_it_is_found_when_it_comes() {
     let mut tailscaled = tailnet();
     tailscaled.kill().await;
-    let options = DaemonOptions {
-        config: tailscaled.config(r#"["self"]"#),
-        arguments: ["--tls", "tailnet:0"].map(str::to_owned).to_vec(),
-        ..DaemonOptions::default()
-    };
-    let daemon = TestDaemon::start_with(options).await;
+    let daemon = daemon(&tailscaled, r#"["self"]"#).await;
     let warnings = daemon.ready().warnings.join(" ");
     assert!(warnings.contains("no listener of the tailnet"), "{warnings}");
     let local = TlsClient::new(daemon.address(), daemon.pin());
@@ -146,24 +133,20 @@ async fn when_the_machine_changes_hands_the_former_owners_streams_end_and_no_oth
 async fn a_lock_down_closes_its_listener_too_and_the_end_of_it_opens_it_where_it_was() {
     let tailscaled = tailnet();
     let daemon = daemon(&tailscaled, r#"["self"]"#).await;
-    let at = listener_at(&daemon, NODE).await;
-    let phone = Tunnel::from(PHONE, at).await;
-    let device = paired(&daemon, &phone).await;
-    let session = daemon.owner().shell("cat").await;
-    let mut attached = device.attach(&session.id, Mode::View, "0").await;
+    let mut phone = attached_phone(&daemon, Mode::View).await;
     assert_eq!(daemon.cli(&["lockdown"]).await.code, 0);
-    attached.until_closed().await;
+    phone.attached.until_closed().await;
     // What comes meanwhile is not opened before it is lifted.
     tailscaled.move_to(&[NODE, "127.0.0.7"]);
-    assert!(!comes_in(&daemon, &phone).await);
+    assert!(!comes_in(&daemon, &phone.tunnel).await);
     let listeners = status(&daemon).await.tailnet.unwrap().listeners;
     assert!(listeners.is_empty(), "{listeners:?}");
     assert_eq!(daemon.cli(&["lockdown", "--lift"]).await.code, 0);
-    until_it_comes_in(&daemon, &phone).await;
-    assert_eq!(listener_at(&daemon, NODE).await, at);
+    until_it_comes_in(&daemon, &phone.tunnel).await;
+    assert_eq!(listener_at(&daemon, NODE).await, phone.at);
     let other = Tunnel::from(PHONE, listener_at(&daemon, "127.0.0.7").await).await;
     assert!(comes_in(&daemon, &other).await);
-    assert_eq!(device.get("/v1/whoami").await.verdict(), "200");
+    assert_eq!(phone.device.get("/v1/whoami").await.verdict(), "200");
 }
 
 #[tokio::test]

@@ -1,9 +1,9 @@
 //! Another list of who may come, while they are there.
 
-use harness::{DaemonOptions, Tailscaled, TestDaemon, Tunnel, until};
+use harness::{DaemonOptions, TestDaemon, Tunnel, until};
 use protocol::attach::Mode;
 
-use super::{BOB, NODE, PHONE, daemon, listener_at, paired, shut_out, status, tailnet};
+use super::{BOB, NODE, PHONE, attached_phone, daemon, listener_at, paired, shut_out, status, tailnet};
 
 /// Takes up another configuration.
 async fn reload(daemon: &TestDaemon, config: &str) {
@@ -11,14 +11,11 @@ async fn reload(daemon: &TestDaemon, config: &str) {
     daemon.cli(&["reload"]).await;
 }
 
-fn both(tailscaled: &Tailscaled) -> String {
-    tailscaled.config(r#"["self", "bob@example.com"]"#)
-}
-
 #[tokio::test]
 async fn who_is_taken_off_the_list_while_attached_is_closed_and_types_nothing_more_and_others_stay() {
     let tailscaled = tailnet();
-    let daemon = daemon(&tailscaled, r#"["self", "bob@example.com"]"#).await;
+    let both = r#"["self", "bob@example.com"]"#;
+    let daemon = daemon(&tailscaled, both).await;
     let at = listener_at(&daemon, NODE).await;
     let (alice, bob) = (Tunnel::from(PHONE, at).await, Tunnel::from(BOB, at).await);
     let (alices, bobs) = (paired(&daemon, &alice).await, paired(&daemon, &bob).await);
@@ -38,7 +35,7 @@ async fn who_is_taken_off_the_list_while_attached_is_closed_and_types_nothing_mo
     assert!(!near.text().contains("never"), "{}", near.text());
     shut_out(BOB, at).await;
     // And whoever is put on it again comes again, with what they had.
-    reload(&daemon, &both(&tailscaled)).await;
+    reload(&daemon, &tailscaled.config(both)).await;
     assert_eq!(bobs.get("/v1/whoami").await.verdict(), "200");
 }
 
@@ -46,21 +43,17 @@ async fn who_is_taken_off_the_list_while_attached_is_closed_and_types_nothing_mo
 async fn what_is_switched_off_closes_at_once_and_what_waits_for_a_restart_says_so() {
     let tailscaled = tailnet();
     let daemon = daemon(&tailscaled, r#"["self"]"#).await;
-    let at = listener_at(&daemon, NODE).await;
-    let phone = Tunnel::from(PHONE, at).await;
-    let device = paired(&daemon, &phone).await;
-    let session = daemon.owner().shell("cat").await;
-    let mut attached = device.attach(&session.id, Mode::Write, "0").await;
+    let mut phone = attached_phone(&daemon, Mode::Write).await;
     let elsewhere = tailscaled
         .config(r#"["self"]"#)
         .replace("tailscaled.sock", "another.sock");
     reload(&daemon, &elsewhere).await;
     let degraded = status(&daemon).await.degraded.join(" ");
     assert!(degraded.contains("tailnet.socket waits"), "{degraded}");
-    attached.send_input(b"still here\n").await;
-    attached.until("still here").await;
+    phone.attached.send_input(b"still here\n").await;
+    phone.attached.until("still here").await;
     reload(&daemon, &tailscaled.config("[]")).await;
-    attached.until_closed().await;
+    phone.attached.until_closed().await;
     let said = || async {
         let problems = status(&daemon).await.tailnet.unwrap().problems.join(" ");
         problems.contains("tailnet.allow is empty").then_some(())
