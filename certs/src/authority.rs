@@ -1,6 +1,6 @@
 //! The authority that a user's own devices can be told to trust: it can speak for this daemon's names and for nothing else.
 
-use std::{net::IpAddr, path::Path, time::Duration};
+use std::{path::Path, time::Duration};
 
 use rcgen::{
     BasicConstraints, CertificateParams, CidrSubnet, DnType, ExtendedKeyUsagePurpose, GeneralSubtree, IsCa,
@@ -15,6 +15,7 @@ use crate::{
     CertsError, Identity, Names, Pair, files,
     identity::{HEAD_START, LIFE, making, serial_number},
     leaf::{RENEWAL, pem_of},
+    pair::address,
 };
 
 /// An intermediate authority whose root's key is no more: nothing else can ever be issued under that root.
@@ -225,13 +226,13 @@ fn permitted(certificate: &X509Certificate<'_>) -> Names {
     let all = subtrees.into_iter().flatten().map(|subtree| &subtree.base);
     all.fold(Names::default(), |names, name| match name {
         GeneralName::DNSName(host) => names.host(host),
-        GeneralName::IPAddress(bytes) => match bytes.len() {
-            8 => <[u8; 4]>::try_from(&bytes[..4]).map_or(names.clone(), |ip| names.address(IpAddr::from(ip))),
-            32 => {
-                <[u8; 16]>::try_from(&bytes[..16]).map_or(names.clone(), |ip| names.address(IpAddr::from(ip)))
+        // An address and its mask (RFC 5280 section 4.2.1.10).
+        GeneralName::IPAddress(bytes) if [8, 32].contains(&bytes.len()) => {
+            match address(&bytes[..bytes.len() / 2]) {
+                Some(address) => names.address(address),
+                None => names,
             }
-            _ => names,
-        },
+        }
         _ => names,
     })
 }

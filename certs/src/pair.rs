@@ -183,7 +183,8 @@ pub(crate) fn names_of(leaf: &X509Certificate<'_>) -> Result<Names, PairError> {
     }
 }
 
-fn address(bytes: &[u8]) -> Option<IpAddr> {
+/// The address of so many bytes, of either version.
+pub(crate) fn address(bytes: &[u8]) -> Option<IpAddr> {
     if let Ok(bytes) = <[u8; 4]>::try_from(bytes) {
         return Some(Ipv4Addr::from(bytes).into());
     }
