@@ -8,25 +8,17 @@ use super::{Door, RemoteDoors};
 use crate::tailnet::{TailnetListeners, is_of_a_tailnet};
 
 impl RemoteDoors {
+    /// Says in sentences which sockets of a service manager are at none of these addresses.
+    pub(crate) fn passed_elsewhere(&self, wanted: &[SocketAddr]) -> impl Iterator<Item = String> {
+        self.passed.elsewhere(wanted).map(|address| {
+            format!("{address} is in the socket unit and not in listen.tls: take it out there, or the next start is refused")
+        })
+    }
+
     /// Listens at these addresses, and no others, under these names; with `renew`, in a new generation at those where it does
     /// already. Says in sentences what could not be done: then the former listener stays, unless that one reaches further than
     /// any that is wanted. While the daemon is locked down nothing is bound until that is lifted.
     pub(crate) async fn change(
-        &self,
-        held: &HeldDoors<'_>,
-        wanted: &[SocketAddr],
-        names: &[String],
-        renew: bool,
-    ) -> Vec<String> {
-        let mut faults = self.change_all(held, wanted, names, renew).await;
-        let elsewhere = self.passed.elsewhere(wanted);
-        faults.extend(elsewhere.map(|address| {
-            format!("{address} is in the socket unit and not in listen.tls: take it out there, or the next start is refused")
-        }));
-        faults
-    }
-
-    async fn change_all(
         &self,
         held: &HeldDoors<'_>,
         wanted: &[SocketAddr],

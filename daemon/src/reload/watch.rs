@@ -32,24 +32,20 @@ pub(crate) async fn follow(app: App, stop: Stop) {
     readdress(&app).await;
     loop {
         watch.add(&app.run.reloads.files());
-        // What changed between the reading of a file and the watch over it told nobody.
+        // Looked for here, whatever woke this: a change between the reading of a file and the watch over it told nobody.
         if app.run.reloads.have_changed() {
+            // What is wrong is in the log and the status.
             reload(&app, Wanted::No, by_itself()).await.ok();
             continue;
         }
-        let wanted = tokio::select! {
+        tokio::select! {
             biased;
             () = stop.requested(Shutdown::Soft) => return,
-            () = app.run.reloads.wanted.notified() => Wanted::Yes,
-            () = watch.stirred() => Wanted::No,
-            () = addresses.next() => {
-                readdress(&app).await;
-                Wanted::No
+            () = app.run.reloads.wanted.notified() => {
+                reload(&app, Wanted::Yes, by_itself()).await.ok();
             }
-        };
-        if wanted == Wanted::Yes || app.run.reloads.have_changed() {
-            // What is wrong is in the log and the status.
-            reload(&app, wanted, by_itself()).await.ok();
+            () = watch.stirred() => {}
+            () = addresses.next() => readdress(&app).await,
         }
     }
 }
