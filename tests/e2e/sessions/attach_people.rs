@@ -82,7 +82,9 @@ async fn who_lost_the_size_is_told_once() {
     let session = owner.shell("echo ready; read x").await;
     let device = daemon.device(Role::Operator).await;
     let mut terminal = owner.attach(&session.id, Mode::Write, "0").await;
-    terminal.send(&size(160, 40).0).await;
+    let (offer, desktop) = size(160, 40);
+    terminal.send(&offer).await;
+    terminal.until_size(desktop).await;
     let mut page = device.attach_like_a_browser(&session.id, Mode::Write, "0").await;
     page.send(&size(50, 20).0).await;
     for _ in 0..2 {
