@@ -83,7 +83,7 @@ impl Tail {
         files.retry = Some(Instant::now() + RETRY);
         files.resume()?;
         buffer.clear();
-        let next = {
+        let (next, end) = {
             let journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
             let (start, end) = journal.positions();
             let (offset, next_size) = files.end();
@@ -104,12 +104,13 @@ impl Tail {
                 files.retry = None;
                 return Ok(false);
             }
-            journal.copy_records(from, CHUNK, buffer)
+            (journal.copy_records(from, CHUNK, buffer), end)
         };
         files.append(buffer, &self.directory, self.limit)?;
         files.retry = None;
         files.cursor = Some(next);
-        Ok(true)
+        // What came meanwhile is not worth a write of its own yet.
+        Ok(next < end)
     }
 
     /// What stands at a place: a size change, or at most `limit` bytes of output up to the next size change, appended

@@ -290,7 +290,7 @@ impl Store {
 }
 
 /// Bytes of records that are written at once instead of after a while.
-pub(super) const ENOUGH: usize = 64 * 1024;
+pub(super) const ENOUGH: usize = 128 * 1024;
 /// How long few bytes wait for more.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Between two tries of a disk that took something not.
