@@ -102,6 +102,7 @@ impl Reading {
                     }
                     self.draw();
                 }
+                Outcome::Empty if self.draw() => {}
                 Outcome::Empty => {
                     self.tell();
                     if !self.has_more() {
@@ -114,9 +115,15 @@ impl Reading {
         }
     }
 
-    /// Draws about as much as was read; returns whether there was anything.
+    /// Draws some of what was read; returns whether there was anything.
     fn draw(&self) -> bool {
-        let step = lock(&self.drawing).step(&self.shared, 2 * READ_SIZE);
+        let behind = self.shared.journal().end().since(self.shared.drawn.borrow().seen);
+        let limit = if behind > MAX_BEHIND {
+            2 * READ_SIZE
+        } else {
+            PORTION
+        };
+        let step = lock(&self.drawing).step(&self.shared, limit);
         matches!(step, Step::Drawn { .. })
     }
 
@@ -144,3 +151,8 @@ const NICENESS: i32 = 5;
 const PAUSE: Duration = Duration::from_millis(20);
 /// Bytes after which viewers are told although there is more.
 const TOLD: usize = 16 * 1024;
+/// Bytes drawn between two reads. While more is drawn, the kernel's 4 KiB fill up, and what wakes the kernel's own thread
+/// for the next ones costs more than they do.
+const PORTION: usize = 1024;
+/// Bytes that may wait to be drawn; with more, more is drawn than read.
+const MAX_BEHIND: u64 = 64 * 1024;
