@@ -2,6 +2,7 @@
 
 use std::{
     io,
+    os::fd::{AsFd, BorrowedFd},
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
@@ -10,10 +11,10 @@ use std::{
 
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
-    net::{Shutdown, connect_unspec, shutdown, sockopt::set_socket_linger},
+    net::{RecvFlags, Shutdown, connect_unspec, recv, shutdown, sockopt::set_socket_linger},
 };
 use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
+    io::{AsyncRead, AsyncWrite, Interest, ReadBuf},
     net::{TcpStream, UnixStream},
 };
 use tokio_util::sync::WaitForCancellationFutureOwned;
@@ -83,9 +84,24 @@ impl Socket {
     }
 
     fn try_read(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Unix(socket) => socket.try_read(buffer),
-            Self::Tcp(socket) => socket.try_read(buffer),
+        let mut read = Ok(0);
+        let mut receive = |socket: BorrowedFd<'_>| {
+            let (count, _) = recv(socket, &mut *buffer, RecvFlags::empty())?;
+            read = Ok(count);
+            // What did not fill the buffer was all there is: told here, it needs no second call that finds nothing (epoll(7),
+            // question 9).
+            match 0 < count && count < buffer.len() {
+                true => Err(io::ErrorKind::WouldBlock.into()),
+                false => Ok(()),
+            }
+        };
+        let tried = match self {
+            Self::Unix(socket) => socket.try_io(Interest::READABLE, || receive(socket.as_fd())),
+            Self::Tcp(socket) => socket.try_io(Interest::READABLE, || receive(socket.as_fd())),
+        };
+        match (tried, read) {
+            (Err(error), Ok(0)) => Err(error),
+            (_, read) => read,
         }
     }
 
@@ -145,6 +161,49 @@ impl Stream {
     pub(crate) fn connection(&self) -> &Arc<Connection> {
         self.entry.connection()
     }
+
+    /// Reads, unless the connection is cut; who waits is not woken by a cut.
+    fn poll_some(&mut self, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let room = ready!(self.connection().poll_room(context)).min(buffer.remaining());
+        loop {
+            ready!(self.socket.poll_read_ready(context))?;
+            ready!(poll_open(self.watch.as_ref(), &mut self.look_for_reads, context))?;
+            self.not_cut()?;
+            match self.socket.try_read(buffer.initialize_unfilled_to(room)) {
+                Ok(count) => {
+                    buffer.advance(count);
+                    self.connection().has_read(count);
+                    return Poll::Ready(Ok(()));
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => (),
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+    }
+
+    /// Writes, likewise.
+    fn poll_write_some(
+        &mut self,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        loop {
+            ready!(self.socket.poll_write_ready(context))?;
+            ready!(poll_open(self.watch.as_ref(), &mut self.look_for_writes, context))?;
+            self.not_cut()?;
+            match self.socket.try_write(slices) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => (),
+                result => return Poll::Ready(result),
+            }
+        }
+    }
+
+    fn not_cut(&self) -> io::Result<()> {
+        match self.connection().cut_token().is_cancelled() {
+            true => Err(io::ErrorKind::ConnectionAborted.into()),
+            false => Ok(()),
+        }
+    }
 }
 
 impl Drop for Stream {
@@ -163,24 +222,12 @@ impl AsyncRead for Stream {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if self.cut_for_reads.as_mut().poll(context).is_ready() {
+        let read = self.poll_some(context, buffer);
+        // Waited for only where there is something to wait for.
+        if read.is_pending() && self.cut_for_reads.as_mut().poll(context).is_ready() {
             return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
         }
-        let room = ready!(self.connection().poll_room(context)).min(buffer.remaining());
-        loop {
-            ready!(self.socket.poll_read_ready(context))?;
-            let this = &mut *self;
-            ready!(poll_open(this.watch.as_ref(), &mut this.look_for_reads, context))?;
-            match self.socket.try_read(buffer.initialize_unfilled_to(room)) {
-                Ok(count) => {
-                    buffer.advance(count);
-                    self.connection().has_read(count);
-                    return Poll::Ready(Ok(()));
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => (),
-                Err(error) => return Poll::Ready(Err(error)),
-            }
-        }
+        read
     }
 }
 
@@ -194,18 +241,11 @@ impl AsyncWrite for Stream {
         context: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        if self.cut_for_writes.as_mut().poll(context).is_ready() {
+        let written = self.poll_write_some(context, slices);
+        if written.is_pending() && self.cut_for_writes.as_mut().poll(context).is_ready() {
             return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
         }
-        loop {
-            ready!(self.socket.poll_write_ready(context))?;
-            let this = &mut *self;
-            ready!(poll_open(this.watch.as_ref(), &mut this.look_for_writes, context))?;
-            match self.socket.try_write(slices) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => (),
-                result => return Poll::Ready(result),
-            }
-        }
+        written
     }
 
     fn is_write_vectored(&self) -> bool {
