@@ -6,7 +6,7 @@ use std::{
     panic::AssertUnwindSafe,
     pin::Pin,
     sync::Arc,
-    task::{Context, Poll, ready},
+    task::{Context, Poll},
     time::Instant,
 };
 
@@ -19,7 +19,7 @@ use futures_util::FutureExt;
 use http::{HeaderValue, Method, Request, StatusCode, Version, header};
 use http_body::{Frame, SizeHint};
 use hyper::body::Incoming;
-use tokio_util::sync::WaitForCancellationFutureOwned;
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tower::ServiceExt;
 
 use crate::{
@@ -95,17 +95,21 @@ impl Edge {
         if matches!(connection.peer(), Peer::Local(_)) && !connection.peer().is_own() {
             return Failure::OtherUser.into_response();
         }
-        let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+        let (method, uri) = (request.method().clone(), request.uri().clone());
         let answered = AssertUnwindSafe(self.router.clone().oneshot(request))
             .catch_unwind()
             .await;
         let response = match answered {
             Ok(Ok(response)) => response,
             Ok(Err(never)) => match never {},
-            Err(panic) => Failure::internal(&format_args!("{method} {path} panicked: {}", words_of(&*panic)))
-                .into_response(),
+            Err(panic) => Failure::internal(&format_args!(
+                "{method} {} panicked: {}",
+                uri.path(),
+                words_of(&*panic)
+            ))
+            .into_response(),
         };
-        tracing::debug!(%method, path, status = response.status().as_u16(), peer = %connection.peer(), "answered");
+        tracing::debug!(%method, path = uri.path(), status = response.status().as_u16(), peer = %connection.peer(), "answered");
         response
     }
 }
@@ -155,9 +159,8 @@ fn watched(connection: &Connection, in_flight: InFlight, response: Response, is_
         .headers()
         .get(header::CONTENT_TYPE)
         .is_some_and(|kind| kind == "text/event-stream");
-    let wait = |token: &tokio_util::sync::CancellationToken| Box::pin(token.clone().cancelled_owned());
-    let revoked = (!is_last).then(|| wait(connection.revoked_token()));
-    let ending = is_endless.then(|| wait(connection.ending_token()));
+    let revoked = (!is_last).then(|| End::of(connection.revoked_token()));
+    let ending = is_endless.then(|| End::of(connection.ending_token()));
     response.map(|body| {
         Body::new(Watched {
             body,
@@ -177,9 +180,51 @@ fn words_of(panic: &(dyn Any + Send)) -> &str {
 /// A body that breaks off when its principal ends.
 struct Watched {
     body: Body,
-    revoked: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
-    ending: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
+    revoked: Option<End>,
+    ending: Option<End>,
     _in_flight: InFlight,
+}
+
+impl Watched {
+    /// Whether and how it is to break off; `has_come` asks an end.
+    fn break_off(
+        &mut self,
+        mut has_come: impl FnMut(&mut End) -> bool,
+    ) -> Option<Option<Result<Frame<Bytes>, axum::Error>>> {
+        if self.revoked.as_mut().is_some_and(&mut has_come) {
+            return Some(Some(Err(axum::Error::new(BrokenOff))));
+        }
+        self.ending.as_mut().is_some_and(&mut has_come).then_some(None)
+    }
+}
+
+/// An end that may come; most bodies are over before they have to wait for one.
+struct End {
+    token: CancellationToken,
+    wait: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
+}
+
+impl End {
+    fn of(token: &CancellationToken) -> Self {
+        Self {
+            token: token.clone(),
+            wait: None,
+        }
+    }
+
+    fn has_come(&self) -> bool {
+        self.token.is_cancelled()
+    }
+
+    /// The same; where it has not, it wakes who asked.
+    fn poll_has_come(&mut self, context: &mut Context<'_>) -> bool {
+        let wait = || Box::pin(self.token.clone().cancelled_owned());
+        self.wait
+            .get_or_insert_with(wait)
+            .as_mut()
+            .poll(context)
+            .is_ready()
+    }
 }
 
 impl http_body::Body for Watched {
@@ -190,21 +235,16 @@ impl http_body::Body for Watched {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        if self
-            .revoked
-            .as_mut()
-            .is_some_and(|revoked| revoked.as_mut().poll(context).is_ready())
-        {
-            return Poll::Ready(Some(Err(axum::Error::new(BrokenOff))));
+        if let Some(broken_off) = self.break_off(|end| end.has_come()) {
+            return Poll::Ready(broken_off);
         }
-        if self
-            .ending
-            .as_mut()
-            .is_some_and(|ending| ending.as_mut().poll(context).is_ready())
+        let frame = Pin::new(&mut self.body).poll_frame(context);
+        if frame.is_pending()
+            && let Some(broken_off) = self.break_off(|end| end.poll_has_come(context))
         {
-            return Poll::Ready(None);
+            return Poll::Ready(broken_off);
         }
-        Poll::Ready(ready!(Pin::new(&mut self.body).poll_frame(context)))
+        frame
     }
 
     fn is_end_stream(&self) -> bool {
