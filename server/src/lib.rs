@@ -101,7 +101,7 @@ pub use access::{Access, Deps, Figures, Newcomer, ServerConfig, StandsAt};
 pub use connections::{Connection, Connections};
 pub use error::Failure;
 pub use listen::Listener;
-pub use lockdown::{Doors, LockdownFile, OneDoor, OpenDoors};
+pub use lockdown::{Doors, LockdownFile, NoDoors, OneDoor, OpenDoors};
 pub use peer::{
     EveryoneOutside, LocalAnswer, LocalOrigin, LocalPeer, LocalProcess, NoTailnet, Peer, RemotePeer, WhoIs,
     WhoIsAnswer,

@@ -57,6 +57,16 @@ pub struct OpenDoors {
     pub link_authority: Option<String>,
 }
 
+/// No remote way in at all.
+#[derive(Clone, Copy, Debug)]
+pub struct NoDoors;
+
+impl Doors for NoDoors {
+    fn open(&self) -> BoxFuture<'_, io::Result<OpenDoors>> {
+        Box::pin(async { Ok(OpenDoors::default()) })
+    }
+}
+
 /// One TLS listener at one address, which is bound again as it was.
 #[derive(Clone, Debug)]
 pub struct OneDoor {

@@ -35,7 +35,7 @@ use crate::{
     clock,
     limits::Limits,
     listen::Listener,
-    lockdown::{Doors, LockdownFile, OneDoor, OpenDoors},
+    lockdown::{LockdownFile, OneDoor},
     peer::{EveryoneOutside, NoTailnet, RemotePeer, WhoIs, WhoIsAnswer},
     random,
     router::Routes,
@@ -80,15 +80,6 @@ impl WhoIs for Tailnet {
 
     fn knows_logins(&self) -> bool {
         true
-    }
-}
-
-/// No remote way in at all.
-pub(crate) struct NoDoors;
-
-impl Doors for NoDoors {
-    fn open(&self) -> BoxFuture<'_, io::Result<OpenDoors>> {
-        Box::pin(async { Ok(OpenDoors::default()) })
     }
 }
 

@@ -9,7 +9,9 @@ use std::{
 };
 
 use pairing::Generation;
-use server::{Access, Deps, LockdownFile, RemotePeer, ServerConfig, WhoIs, WhoIsAnswer, store::Store};
+use server::{
+    Access, Deps, LockdownFile, NoDoors, RemotePeer, ServerConfig, WhoIs, WhoIsAnswer, store::Store,
+};
 use tempfile::TempDir;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -253,14 +255,6 @@ async fn who_may_come_is_changed_for_those_who_were_asked_about_already() {
         2,
         "a change of who may come empties what is kept"
     );
-}
-
-struct NoDoors;
-
-impl server::Doors for NoDoors {
-    fn open(&self) -> futures_util::future::BoxFuture<'_, std::io::Result<server::OpenDoors>> {
-        Box::pin(async { Ok(server::OpenDoors::default()) })
-    }
 }
 
 #[test]

@@ -1,15 +1,14 @@
 //! A handler that panics while it is at a session.
 
-use std::{io, path::Path, sync::Arc};
+use std::{path::Path, sync::Arc};
 
 use certs::Identity;
-use futures_util::future::BoxFuture;
 use http::Method;
 use pairing::{Authenticated, Manage, Principal, Standing, View};
 use protocol::Problem;
 use server::{
-    Access, App, Deps, Doors, Listener, LockdownFile, OpenDoors, Permitted, Routes, Server, ServerConfig,
-    Shutdown, Stop, clock, extract, store::Store,
+    Access, App, Deps, Listener, LockdownFile, NoDoors, Permitted, Routes, Server, ServerConfig, Shutdown,
+    Stop, clock, extract, store::Store,
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -18,14 +17,6 @@ use tokio::{
 
 use super::{PEER, create, sessions};
 use crate::sessions::Sessions;
-
-struct NoDoors;
-
-impl Doors for NoDoors {
-    fn open(&self) -> BoxFuture<'_, io::Result<OpenDoors>> {
-        Box::pin(async { Ok(OpenDoors::default()) })
-    }
-}
 
 fn access(folder: &Path) -> Arc<Access> {
     std::fs::create_dir(folder).unwrap();

@@ -64,7 +64,7 @@ fn start(home: &FilePath, pairing: PairingLimits) -> Arc<Access> {
         stands_at: Arc::new(|_| Some(100)),
         figures: Arc::new(|_| ()),
         who_is: Arc::new(NoTailnet),
-        doors: Arc::new(crate::testing::NoDoors),
+        doors: Arc::new(crate::lockdown::NoDoors),
         lockdown: crate::lockdown::LockdownFile::new(home),
     };
     Access::new(config, deps)
