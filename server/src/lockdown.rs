@@ -8,7 +8,7 @@ use std::{
     net::SocketAddr,
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
@@ -20,7 +20,7 @@ use pairing::{Authority, Generation, GuestRecord, Standing};
 use tokio::{
     net::TcpListener,
     sync::{mpsc, oneshot},
-    time::timeout_at,
+    time::{timeout, timeout_at},
 };
 
 pub(crate) use self::{
@@ -151,11 +151,17 @@ pub(crate) struct Lockdown {
     is_locked: AtomicBool,
     /// How often all that was being paired was ended. Written under the authority's lock.
     count: AtomicU64,
-    /// One change at a time.
+    /// One change of what is open at a time. A lock-down takes no turn: whoever has it may wait for a disk.
     turn: tokio::sync::Mutex<()>,
+    /// One lock-down at a time; held for no longer than one may take.
+    closing: tokio::sync::Mutex<()>,
+    /// How often it was wanted: what was begun before the last one opens nothing. Written under the lock of the orders.
+    wanted: Arc<AtomicU64>,
     /// One change of the file at a time, in the order in which they were wanted.
     disk: Arc<tokio::sync::Mutex<()>>,
-    orders: mpsc::UnboundedSender<Order>,
+    /// Locked while it is decided whether something may be opened, and until that is ordered: an order of before a lock-down comes
+    /// before the one to close, and there is none after it.
+    orders: Mutex<mpsc::UnboundedSender<Order>>,
     /// Taken by the server when it begins to serve.
     received: Mutex<Option<mpsc::UnboundedReceiver<Order>>>,
 }
@@ -171,8 +177,10 @@ impl Lockdown {
             doors,
             count: AtomicU64::new(0),
             turn: tokio::sync::Mutex::default(),
+            closing: tokio::sync::Mutex::default(),
+            wanted: Arc::default(),
             disk: Arc::default(),
-            orders,
+            orders: Mutex::new(orders),
             received: Mutex::new(Some(received)),
         }
     }
@@ -223,21 +231,29 @@ impl Lockdown {
             .take()
     }
 
-    /// Waits for the turn to change the remote ways in.
+    /// Waits for the turn to change the remote ways in, or to open them again.
     pub(crate) async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
         self.turn.lock().await
     }
 
-    /// Orders something of who serves; where nobody does, it is dropped.
-    pub(crate) fn order(&self, order: Order) {
-        self.orders.send(order).ok();
+    /// Orders something of who serves, unless it is locked down: then it is dropped.
+    pub(crate) fn order_unless_locked(&self, order: Order) {
+        let orders = self.sender();
+        if !self.is_closed() {
+            // Where nobody serves any more it is dropped.
+            orders.send(order).ok();
+            return;
+        }
+        drop((orders, order));
+        self.doors.closed();
     }
 
     /// Closes the remote listeners; returns when they are closed.
     async fn close(&self) {
         let (done, closed) = oneshot::channel();
         // Where nobody serves any more there is no listener either.
-        if self.orders.send(Order::Close(done)).is_ok() {
+        let is_ordered = self.sender().send(Order::Close(done)).is_ok();
+        if is_ordered {
             closed.await.ok();
         }
         self.doors.closed();
@@ -248,11 +264,30 @@ impl Lockdown {
         self.doors.closed();
     }
 
+    fn sender(&self) -> MutexGuard<'_, mpsc::UnboundedSender<Order>> {
+        self.orders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has whatever opens the remote ways in and is under way come to nothing.
+    fn supersede(&self) {
+        let _orders = self.sender();
+        self.wanted.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Removes the file, unless a lock-down is wanted since this attempt to lift the one before: that one makes it last by it.
+    fn remove_file(&self, attempt: u64) -> impl Future<Output = Result<(), DiskError>> + use<> {
+        let wanted = Arc::clone(&self.wanted);
+        self.on_disk(move |file| match wanted.load(Ordering::Acquire) == attempt {
+            true => file.remove(),
+            false => Ok(()),
+        })
+    }
+
     /// Changes the file, after the changes before. It is done even if nobody waits for it any more.
-    fn on_disk(
-        &self,
-        change: fn(&LockdownFile) -> Result<(), FileError>,
-    ) -> impl Future<Output = Result<(), DiskError>> + use<> {
+    fn on_disk<C>(&self, change: C) -> impl Future<Output = Result<(), DiskError>> + use<C>
+    where
+        C: FnOnce(&LockdownFile) -> Result<(), FileError> + Send + 'static,
+    {
         let (file, disk) = (self.file.clone(), Arc::clone(&self.disk));
         let changing = tokio::spawn(async move {
             let _turn = disk.lock().await;
@@ -283,11 +318,13 @@ pub(crate) async fn lock_down(access: &Arc<Access>, by: Revoker) -> Outcome {
 
 async fn close_all(access: &Arc<Access>, by: Revoker) -> Result<protocol::access::LockedDown, Failure> {
     let started = Instant::now();
-    let _turn = access.lockdown.turn.lock().await;
+    let closing = access.lockdown.closing.lock().await;
     let row = by.row("");
     if let Err(ended) = by.check() {
+        drop(closing);
         return Err(by.refused(access, row, ended).await);
     }
+    access.lockdown.supersede();
     // On the disk first: what is closed must not come back with a crash. A disk that hangs keeps nothing open.
     let deadline = tokio::time::Instant::from_std(started + DISK);
     let kept = timeout_at(deadline, access.lockdown.on_disk(LockdownFile::create))
@@ -345,11 +382,11 @@ pub(crate) async fn follow(access: Arc<Access>, stop: Stop) {
 
 async fn take_up(access: &Access) {
     let lockdown = &access.lockdown;
-    let _turn = lockdown.turn.lock().await;
+    let _closing = lockdown.closing.lock().await;
     if lockdown.is_closed() {
         return;
     }
-    match lockdown.is_written_down().await {
+    match timeout(DISK, lockdown.is_written_down()).await.unwrap_or(true) {
         true => shut_as_written_down(access).await,
         // It was lifted meanwhile.
         false => lockdown.watch.resume(),

@@ -23,14 +23,15 @@ pub struct DoorChange {
     pub close: Vec<SocketAddr>,
 }
 
-/// The remote ways in, held still: until this is dropped no lock-down begins or ends, and nobody else changes them.
+/// The remote ways in, held still: until this is dropped nobody else changes them, and no lock-down is lifted. One begins whenever
+/// it is wanted, and waits for nobody: what is opened after it is dropped unheard.
 pub struct HeldDoors<'a> {
     access: &'a Access,
     _turn: MutexGuard<'a, ()>,
 }
 
 impl Access {
-    /// Waits for a lock-down, or another change, that is under way.
+    /// Waits for another change, or the end of a lock-down, that is under way.
     pub async fn hold_doors(&self) -> HeldDoors<'_> {
         HeldDoors {
             access: self,
@@ -71,7 +72,9 @@ impl HeldDoors<'_> {
         }
         self.access.set_link_authority(link_authority);
         let (done, ended) = oneshot::channel();
-        self.access.lockdown.order(Order::Change(change, done));
+        self.access
+            .lockdown
+            .order_unless_locked(Order::Change(change, done));
         // Where nobody serves any more there is nothing to close either.
         let Ok(ended) = ended.await else { return 0 };
         if ended.is_empty() {

@@ -1,10 +1,10 @@
 //! The end of a lock-down: the remote ways in are opened again.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
 use pairing::Principal;
 
-use super::{Lockdown, LockdownFile, OpenDoors, Order, shut_as_written_down};
+use super::{OpenDoors, Order, shut_as_written_down};
 use crate::{
     access::Access,
     audit::{AuditRow, action},
@@ -40,12 +40,20 @@ pub(crate) async fn lift(
 
 async fn open_all(access: &Access, row: AuditRow) -> Result<protocol::access::LockdownLifted, Failure> {
     let lockdown = &access.lockdown;
+    // After the lock-downs that are under way; one that comes from now on is none that is lifted here.
+    let attempt = {
+        let _closing = lockdown.closing.lock().await;
+        lockdown.wanted.load(Ordering::Acquire)
+    };
     let _turn = lockdown.turn.lock().await;
     if !lockdown.is_closed() {
         if !lockdown.is_written_down().await {
             return Ok(protocol::access::LockdownLifted { listeners: 0 });
         }
-        shut_as_written_down(access).await;
+        let _closing = lockdown.closing.lock().await;
+        if !lockdown.is_closed() {
+            shut_as_written_down(access).await;
+        }
     }
     // Whoever was a guest before is none after, also where the lock-down could not say so to the store.
     let written = access.store.end_guests(Vec::new(), clock::latest(), row.clone());
@@ -53,9 +61,10 @@ async fn open_all(access: &Access, row: AuditRow) -> Result<protocol::access::Lo
         tracing::error!(%error, "an audit row could not be written");
         Failure::StoreFailed
     })?;
-    let opened = match bind_and_unlock(lockdown).await {
+    let opened = match bind_and_unlock(access, attempt).await {
         Ok(opened) => opened,
         Err(why) => {
+            lockdown.doors.closed();
             let row = row.outcome("not_lifted").detail(&why);
             if let Err(error) = access.store.append_audit(row).await {
                 tracing::error!(%error, "that a lock-down was not lifted could not be written to the audit trail");
@@ -63,31 +72,31 @@ async fn open_all(access: &Access, row: AuditRow) -> Result<protocol::access::Lo
             return Err(Failure::NotLifted(why));
         }
     };
-    let OpenDoors {
-        listeners,
-        link_authority,
-    } = opened;
-    access.set_link_authority(link_authority);
-    access.connections().open();
-    lockdown.lifted();
-    let count = listeners.len() as u64;
-    // Where nobody serves any more they close by themselves.
-    lockdown.order(Order::Open(listeners));
-    tracing::info!(listeners = count, "the lock-down is lifted");
-    Ok(protocol::access::LockdownLifted { listeners: count })
+    tracing::info!(listeners = opened, "the lock-down is lifted");
+    Ok(protocol::access::LockdownLifted { listeners: opened })
 }
 
-/// Nothing that comes in by what is bound is served yet.
-async fn bind_and_unlock(lockdown: &Lockdown) -> Result<OpenDoors, String> {
-    let opening = async {
-        let opened = lockdown.doors.open().await.map_err(|error| error.to_string())?;
-        let removed = lockdown.on_disk(LockdownFile::remove).await;
-        removed.map_err(|error| error.to_string())?;
-        Ok(opened)
-    };
-    let opened = opening.await;
-    if opened.is_err() {
-        lockdown.doors.closed();
+/// Nothing that comes in by what is bound is served before all is done; says how many listeners there are.
+async fn bind_and_unlock(access: &Access, attempt: u64) -> Result<u64, String> {
+    let lockdown = &access.lockdown;
+    let opened = lockdown.doors.open().await.map_err(|error| error.to_string())?;
+    let removed = lockdown.remove_file(attempt).await;
+    removed.map_err(|error| error.to_string())?;
+    open(access, attempt, opened).ok_or_else(|| "another lock-down came meanwhile".to_owned())
+}
+
+/// Lets devices come in again, unless a lock-down is wanted since this attempt; says by how many listeners.
+fn open(access: &Access, attempt: u64, opened: OpenDoors) -> Option<u64> {
+    let lockdown = &access.lockdown;
+    let orders = lockdown.sender();
+    if lockdown.wanted.load(Ordering::Acquire) != attempt {
+        return None;
     }
-    opened
+    access.set_link_authority(opened.link_authority);
+    access.connections().open();
+    lockdown.lifted();
+    let count = opened.listeners.len() as u64;
+    // Where nobody serves any more they close by themselves.
+    orders.send(Order::Open(opened.listeners)).ok();
+    Some(count)
 }

@@ -1,3 +1,5 @@
+use std::sync::atomic::Ordering;
+
 use http::Method;
 use pairing::Role;
 
@@ -121,6 +123,29 @@ async fn a_disk_that_hangs_keeps_nothing_open() {
         rows[0].action, "locked_down",
         "it was written as soon as it could"
     );
+}
+
+#[tokio::test]
+async fn a_lock_down_while_another_is_lifted_is_the_last_word() {
+    let (server, _) = locked().await;
+    let lockdown = &server.access.lockdown;
+    let before = lockdown.wanted.load(Ordering::Acquire);
+    let disk = lockdown.disk.lock().await;
+    let (mut lifting, mut locking) = (server.owner().await, server.owner().await);
+    let lifting = tokio::spawn(async move { lifting.delete("/v1/lockdown", None).await });
+    // Until it has bound what it opens, and waits for the disk.
+    while is_shut(&server).await {
+        tokio::task::yield_now().await;
+    }
+    let locking = tokio::spawn(async move { locking.ask(Method::POST, "/v1/lockdown", None).await });
+    while lockdown.wanted.load(Ordering::Acquire) == before {
+        tokio::task::yield_now().await;
+    }
+    drop(disk);
+    assert_eq!(locking.await.unwrap().status, 200);
+    assert_eq!(lifting.await.unwrap().problem(), (409, "not_lifted".to_owned()));
+    assert!(is_shut(&server).await && server.access.is_locked_down());
+    assert!(LockdownFile::new(server.directory.path()).is_locked());
 }
 
 fn row() -> AuditRow {

@@ -91,20 +91,46 @@ async fn while_it_is_locked_down_nothing_is_opened() {
 }
 
 #[tokio::test]
-async fn a_lock_down_waits_for_a_change_and_closes_what_that_opened() {
+async fn a_lock_down_waits_for_no_change_and_nothing_opens_after_it() {
     let server = TestServer::start().await;
-    let (listener, at) = another(&server).await;
-    let change = DoorChange {
+    let (before, first) = another(&server).await;
+    let (after, second) = another(&server).await;
+    let open = |listener| DoorChange {
         open: vec![listener],
         ..DoorChange::default()
     };
     let doors = server.access.hold_doors().await;
-    let mut owner = server.owner().await;
-    let locking = tokio::spawn(async move { owner.ask(Method::POST, "/v1/lockdown", None).await.status });
-    doors.change(change, None).await;
+    doors.change(open(before), None).await;
+    assert!(TcpStream::connect(first).await.is_ok());
+    let locked = server.owner().await.ask(Method::POST, "/v1/lockdown", None).await;
+    assert_eq!(locked.status, 200, "whoever holds the doors may be stuck");
+    doors.change(open(after), None).await;
+    for at in [first, second, server.tls] {
+        assert!(TcpStream::connect(at).await.is_err(), "{at}");
+    }
     drop(doors);
-    assert_eq!(locking.await.unwrap(), 200);
-    assert!(TcpStream::connect(at).await.is_err() && TcpStream::connect(server.tls).await.is_err());
+    assert_eq!(
+        server.owner().await.delete("/v1/lockdown", None).await.status,
+        200
+    );
+}
+
+#[tokio::test]
+async fn a_change_and_a_lock_down_at_once_leave_nothing_open() {
+    for _ in 0..20 {
+        let server = TestServer::start().await;
+        let (listener, at) = another(&server).await;
+        let change = DoorChange {
+            open: vec![listener],
+            ..DoorChange::default()
+        };
+        let doors = server.access.hold_doors().await;
+        let mut owner = server.owner().await;
+        let locking = owner.ask(Method::POST, "/v1/lockdown", None);
+        let (_, locked) = tokio::join!(doors.change(change, None), locking);
+        assert_eq!(locked.status, 200);
+        assert!(TcpStream::connect(at).await.is_err() && TcpStream::connect(server.tls).await.is_err());
+    }
 }
 
 #[tokio::test]
