@@ -143,17 +143,6 @@ pub fn supersede(file: &Path, path: &Path) -> Result<(), FileError> {
     sync_directory(path.parent().unwrap_or(Path::new(".")))
 }
 
-/// Writes a private file whole in the place of what was there: after a crash it is the new one, or none.
-///
-/// # Errors
-/// When what is there is a link or has another owner or mode, or the system says no.
-pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    if check(path)? {
-        rustix::fs::unlink(path).map_err(|errno| failed(path, errno.into()))?;
-    }
-    create(path, bytes)
-}
-
 /// Removes a file for good, whatever it is; where there is none, nothing is done.
 ///
 /// # Errors

@@ -57,7 +57,7 @@ impl Identity {
         let leaf = &certified.key.cert[0];
         let pem = pem_of(leaf);
         let text = format!("{subject} {}\n{pem}", certified.not_after.as_secs());
-        files::replace(&path, text.as_bytes())?;
+        files::overwrite(&path, text.as_bytes())?;
         Ok(certified)
     }
 
@@ -134,7 +134,11 @@ pub(crate) const RENEWAL: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, time::Duration};
+    use std::{
+        fs,
+        sync::atomic::{AtomicBool, Ordering},
+        time::Duration,
+    };
 
     use rustls_pki_types::UnixTime;
 
@@ -167,6 +171,29 @@ mod tests {
         assert_ne!(renewed, leaf(&first));
         assert_eq!(again(&names, day(371)), renewed);
         assert_ne!(again(&names.host("desk.example"), day(371)), renewed);
+    }
+
+    #[test]
+    fn there_is_a_leaf_on_the_disk_at_every_moment_while_it_is_replaced() {
+        let home = tempfile::tempdir().unwrap();
+        let keys = home.path().join("keys");
+        let identity = Identity::load_or_create(&keys).unwrap();
+        let names = Names::new("0011223344556677");
+        identity.kept_certificate(&keys, &names, day(0)).unwrap();
+        let is_done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let looking = scope.spawn(|| {
+                while !is_done.load(Ordering::Acquire) {
+                    assert!(keys.join(LEAF_FILE).exists());
+                }
+            });
+            for number in 0..20 {
+                let names = names.clone().host(&format!("desk{number}.example"));
+                identity.kept_certificate(&keys, &names, day(0)).unwrap();
+            }
+            is_done.store(true, Ordering::Release);
+            looking.join().unwrap();
+        });
     }
 
     #[test]
