@@ -38,15 +38,16 @@ impl Authority {
         names.subject_alternatives()?;
         let not_after =
             UnixTime::since_unix_epoch(Duration::from_secs(now.as_secs() + AUTHORITY_LIFE.as_secs()));
-        let [root_key, key] = [generate()?, generate()?];
+        let (root_key, key) = (Zeroizing::new(generate()?), generate()?);
         let root_params = params(instance, "root", names, 1, (now, not_after))?;
-        let root = root_params.self_signed(&root_key).map_err(making)?.der().clone();
+        let root = root_params.self_signed(&*root_key).map_err(making)?.der().clone();
         let own = params(instance, ISSUER, names, 0, (now, not_after))?;
         let intermediate = own
-            .signed_by(&key, &Issuer::from_params(&root_params, &root_key))
+            .signed_by(&key, &Issuer::from_params(&root_params, &*root_key))
             .map_err(making)?
             .der()
             .clone();
+        // Overwritten with that, as far as the library reaches: ring frees its own copy as it is.
         drop(root_key);
         let text = Zeroizing::new(format!(
             "{}{}{}",
