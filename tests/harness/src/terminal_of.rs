@@ -10,7 +10,7 @@ use tokio::process::Command as Process;
 use crate::{
     binary,
     process::{children, ends},
-    within,
+    until, within,
 };
 
 /// A command that runs on a terminal of its own, as a person would run it. Dropping it kills it.
@@ -117,10 +117,35 @@ impl TerminalOf {
     /// # Panics
     /// Where it has ended.
     pub fn signal(&self, signal: Signal) {
+        let pid = Pid::from_raw(self.command().cast_signed()).expect("a process's id is positive");
+        kill_process(pid, signal).expect("it is ours");
+    }
+
+    /// Stops the command where it is, as a machine does that goes to sleep.
+    ///
+    /// # Panics
+    /// Where it has ended.
+    pub async fn freeze(&self) {
+        self.signal(Signal::STOP);
+        let stat = format!("/proc/{}/stat", self.command());
+        until("the command to stand still", || async {
+            let stat = std::fs::read_to_string(&stat).expect("it runs");
+            // Behind the name, which is in parentheses (proc_pid_stat(5)).
+            let (_, behind) = stat.rsplit_once(')').expect("the name is in parentheses");
+            behind.trim_start().starts_with('T').then_some(())
+        })
+        .await;
+    }
+
+    /// Lets the command go on that was frozen.
+    pub fn thaw(&self) {
+        self.signal(Signal::CONT);
+    }
+
+    fn command(&self) -> u32 {
         let reapers = children(self.keeper.process_id());
         let command = reapers.into_iter().flat_map(children).next();
-        let pid = command.and_then(|pid| Pid::from_raw(pid.cast_signed()));
-        kill_process(pid.expect("it runs"), signal).expect("it is ours");
+        command.expect("it runs")
     }
 
     /// Gives the terminal another size.
