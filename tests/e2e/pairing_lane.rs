@@ -1,5 +1,6 @@
 //! `/v1/pairing/…`: the six steps, and what does not lead through them.
 
+mod addresses;
 mod crash;
 mod offers;
 mod words;

@@ -201,7 +201,7 @@ async fn offers(daemon: &TestDaemon) -> Vec<OfferView> {
 }
 
 /// The link with another secret of the right shape.
-fn with_secret(link: &str, guess: u8) -> String {
+pub(super) fn with_secret(link: &str, guess: u8) -> String {
     let parts: Vec<&str> = link.split('.').collect();
     let secret = serde_json::to_value(protocol::Bytes64(vec![guess; 32])).unwrap();
     [parts[0], secret.as_str().unwrap(), parts[2]].join(".")
