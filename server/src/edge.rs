@@ -16,7 +16,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use futures_util::FutureExt;
-use http::{HeaderValue, Method, Request, StatusCode, Version, header};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Version, header};
 use http_body::{Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
@@ -45,6 +45,7 @@ impl Edge {
         let in_flight = connection.begin();
         let version = request.version();
         request.extensions_mut().insert(Arc::clone(&connection));
+        hide_credentials(request.headers_mut());
         let (head, body) = request.into_parts();
         let is_head = head.method == Method::HEAD;
         let (host, response) = match gate::check(&head, connection.peer(), &self.access.names()) {
@@ -111,6 +112,13 @@ impl Edge {
         };
         tracing::debug!(%method, path = uri.path(), status = response.status().as_u16(), peer = %connection.peer(), "answered");
         response
+    }
+}
+
+/// No `Debug` of a request, in a log or in a panic's words, shows what it authenticates by.
+fn hide_credentials(headers: &mut HeaderMap) {
+    if let header::Entry::Occupied(mut shown) = headers.entry(header::AUTHORIZATION) {
+        shown.iter_mut().for_each(|value| value.set_sensitive(true));
     }
 }
 

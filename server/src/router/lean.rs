@@ -38,7 +38,10 @@ fn little_of(all: &HeaderMap) -> HeaderMap {
 fn of_its_own(value: &HeaderValue) -> HeaderValue {
     let bytes = value.as_bytes();
     let bytes = &bytes[..bytes.len().min(LONGEST)];
-    HeaderValue::from_bytes(bytes).expect("each byte of a header's value is one of a header's value")
+    let own = HeaderValue::from_bytes(bytes);
+    let mut own = own.expect("each byte of a header's value is one of a header's value");
+    own.set_sensitive(value.is_sensitive());
+    own
 }
 
 /// What extractors of public handlers look at.

@@ -1,3 +1,5 @@
+mod panics;
+
 use std::{sync::Arc, time::Duration};
 
 use axum::body::{Body, Bytes};
