@@ -18,9 +18,9 @@ use crate::request::PairingRequest;
 use crate::secret::OfferSecret;
 use crate::token_key::TokenKey;
 use crate::{
-    Audience, Device, DeviceId, DeviceToken, Grant, Label, OfferId, PairingCode, PairingLimits, RequestId,
+    Audience, Device, DeviceId, DeviceToken, Grant, Label, OfferId, PairingCode, PairingLimits, RejectCause,
 };
-use crate::{RequestSecret, Role, TailnetIdentity, UnixMillis};
+use crate::{RequestId, RequestSecret, Role, TailnetIdentity, UnixMillis};
 
 /// Offers and pairing requests. They live in memory only: a restart forgets them.
 ///
@@ -35,6 +35,8 @@ pub struct Authority {
     serial: u64,
     /// Request secrets are hashed under this; made anew with each authority and never stored.
     boot_key: TokenKey,
+    /// By what all that was under way was ended last; what was on its way to the store then ends by it as well.
+    all_ended_by: RejectCause,
 }
 
 /// The first word of a device.
@@ -146,6 +148,7 @@ impl Authority {
             requests: BTreeMap::new(),
             serial: 0,
             boot_key: TokenKey::generate(rng),
+            all_ended_by: RejectCause::LockedDown,
         }
     }
 

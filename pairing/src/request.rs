@@ -134,6 +134,8 @@ pub enum RejectCause {
     OfferEnded,
     /// Every remote way in was closed.
     LockedDown,
+    /// The daemon has another identity key than the one that the device was shown.
+    KeyRotated,
 }
 
 /// Where a request stands at a given time.
@@ -317,6 +319,7 @@ impl RejectCause {
             Self::OfferClaimed => "offer_claimed",
             Self::OfferEnded => "offer_ended",
             Self::LockedDown => "locked_down",
+            Self::KeyRotated => "key_rotated",
         }
     }
 }
@@ -331,6 +334,7 @@ impl fmt::Display for RejectCause {
             Self::OfferClaimed => "another device has claimed the offer",
             Self::OfferEnded => "the offer has ended",
             Self::LockedDown => "the daemon was locked down",
+            Self::KeyRotated => "the daemon has another identity key now",
         })
     }
 }

@@ -4,10 +4,8 @@ use alloc::string::String;
 use core::time::Duration;
 
 use crate::proof::ExchangeNonce;
-use crate::{
-    DeviceId, Label, OfferId, OfferTerms, PairingCode, RequestId, RequestPhase, Role, TailnetIdentity,
-};
-use crate::{OfferError, UnixMillis};
+use crate::{DeviceId, Label, OfferId, OfferTerms, PairingCode, RejectCause, RequestId, RequestPhase, Role};
+use crate::{OfferError, TailnetIdentity, UnixMillis};
 
 /// An offer as its owner sees it.
 #[derive(Clone, Debug)]
@@ -103,6 +101,8 @@ pub struct PollAnswer {
     pub interval: Duration,
     /// What to sign for the exchange, once approved.
     pub exchange_nonce: Option<ExchangeNonce>,
+    /// Why it will never be a device, where it is not that its time ran out.
+    pub cause: Option<RejectCause>,
 }
 
 /// News for a waiting device, in the words of RFC 8628, 3.5.

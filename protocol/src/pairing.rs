@@ -137,7 +137,7 @@ pub enum PollStatus {
     AuthorizationPending,
     /// The device asks too often.
     SlowDown,
-    /// The owner said no, or the offer is gone.
+    /// The owner said no, or the offer is gone; the cause says which.
     AccessDenied,
     /// Time ran out.
     ExpiredToken,
@@ -158,6 +158,11 @@ pub struct Poll {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "ts", ts(optional))]
     pub exchange_nonce: Option<String>,
+    /// Why it will not be a device, where it is not that time ran out: `request_rejected`, `request_displaced`,
+    /// `request_superseded`, `offer_withdrawn`, `offer_claimed`, `offer_ended`, `locked_down` or `key_rotated`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "ts", ts(optional))]
+    pub cause: Option<String>,
 }
 
 /// `POST .../{id}/approve`: step 4; what is absent takes the offer's terms.

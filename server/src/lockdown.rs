@@ -16,7 +16,7 @@ use std::{
 
 use certs::files::{self, FileError};
 use futures_util::future::BoxFuture;
-use pairing::{Authority, Generation, GuestRecord, Standing};
+use pairing::{Authority, Generation, GuestRecord, Standing, UnixMillis};
 use tokio::{
     net::TcpListener,
     sync::{mpsc, oneshot},
@@ -204,9 +204,9 @@ impl Lockdown {
             .unwrap_or(true)
     }
 
-    /// Ends whatever is offered, requested or being committed.
-    pub(crate) fn end_pairings(&self, authority: &mut Authority) {
-        authority.lock_down(clock::latest());
+    /// Ends whatever is offered, requested or being committed, by one of the ways that the authority has for that.
+    pub(crate) fn end_pairings(&self, authority: &mut Authority, end: fn(&mut Authority, UnixMillis)) {
+        end(authority, clock::latest());
         self.count.fetch_add(1, Ordering::AcqRel);
     }
 
@@ -413,7 +413,9 @@ pub(crate) fn end_all(access: &Access) -> (Vec<Arc<Standing>>, Vec<GuestRecord>,
         guest.record
     });
     let guests = guests.collect();
-    access.lockdown.end_pairings(&mut access.authority());
+    access
+        .lockdown
+        .end_pairings(&mut access.authority(), Authority::lock_down);
     access.pairing_changed.notify_waiters();
     (standings, guests, ended)
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use certs::SpkiPin;
-use pairing::{Audience, DeviceId};
+use pairing::{Audience, Authority, DeviceId};
 use protocol::certificates::KnowsBy;
 
 use crate::access::Access;
@@ -71,7 +71,7 @@ impl Access {
             {
                 *known = KnowsBy::Pin;
             }
-            self.lockdown.end_pairings(&mut authority);
+            self.lockdown.end_pairings(&mut authority, Authority::rotate_key);
         }
         self.pairing_changed.notify_waiters();
     }

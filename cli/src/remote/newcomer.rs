@@ -34,8 +34,8 @@ pub(crate) struct Newcomer {
 pub(crate) enum Verdict {
     /// Yes; with what the exchange signs.
     Approved(String),
-    /// No.
-    Denied,
+    /// Neither, and never any more: with the daemon's word for why.
+    Ended(Option<String>),
     /// Nothing, in time.
     Late,
 }
@@ -133,7 +133,10 @@ impl Newcomer {
             patience.worked();
             match (poll.status, poll.exchange_nonce) {
                 (PollStatus::Approved, Some(nonce)) => return Ok(Verdict::Approved(nonce)),
-                (PollStatus::AccessDenied, _) => return Ok(Verdict::Denied),
+                (PollStatus::AccessDenied, _) => return Ok(Verdict::Ended(poll.cause)),
+                (PollStatus::ExpiredToken, _) if poll.cause.is_some() => {
+                    return Ok(Verdict::Ended(poll.cause));
+                }
                 (PollStatus::ExpiredToken, _) => return Ok(Verdict::Late),
                 (PollStatus::SlowDown, _) => sleep(Duration::from_secs(poll.interval.max(1))).await,
                 (PollStatus::AuthorizationPending | PollStatus::Approved, _) => {}

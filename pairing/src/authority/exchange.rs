@@ -6,8 +6,7 @@ use super::{Authority, Commit, Exchange, ExchangeCheck, Exchanged};
 use crate::request::{Approval, PairingRequest, RequestState};
 use crate::token::TokenHash;
 use crate::{
-    CommitError, Device, DeviceToken, ExchangeError, RejectCause, RequestId, RequestPhase, RequestSecret,
-    TokenKey,
+    CommitError, Device, DeviceToken, ExchangeError, RequestId, RequestPhase, RequestSecret, TokenKey,
 };
 use crate::{UnixMillis, pair_text};
 
@@ -105,10 +104,11 @@ impl Authority {
         }
     }
 
-    /// The same where [`Authority::lock_down`] came while the record was on its way: the request ends as the others did.
-    pub fn commit_locked_down(&mut self, id: RequestId, now: UnixMillis) {
+    /// The same where [`Authority::lock_down`] or [`Authority::rotate_key`] came while the record was on its way: the request ends
+    /// as the others did.
+    pub fn commit_ended(&mut self, id: RequestId, now: UnixMillis) {
         self.commit_failed(id);
-        self.end(id, RejectCause::LockedDown, now);
+        self.end(id, self.all_ended_by, now);
     }
 }
 

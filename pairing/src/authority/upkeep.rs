@@ -28,9 +28,19 @@ impl Authority {
     /// Ends every offer that lives and every request that is no device yet, since nothing remote may come in any more. A
     /// request whose record is on its way to the store stays: its embedder ends what comes of it.
     pub fn lock_down(&mut self, now: UnixMillis) {
+        self.end_all(RejectCause::LockedDown, now);
+    }
+
+    /// The same since every offer holds the pin of a key, and every code was computed by it, that is the daemon's no more.
+    pub fn rotate_key(&mut self, now: UnixMillis) {
+        self.end_all(RejectCause::KeyRotated, now);
+    }
+
+    fn end_all(&mut self, cause: RejectCause, now: UnixMillis) {
+        self.all_ended_by = cause;
         self.void_live_offers(now);
         for id in self.requests.keys().copied().collect::<Vec<_>>() {
-            self.end(id, RejectCause::LockedDown, now);
+            self.end(id, cause, now);
         }
     }
 

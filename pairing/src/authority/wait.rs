@@ -26,7 +26,12 @@ impl Authority {
         self.open(id, secret).ok_or(PollError::UnknownRequest)?;
         let limits = &self.limits;
         let request = self.requests.get_mut(&id).ok_or(PollError::UnknownRequest)?;
-        let status = match request.phase(limits, now) {
+        let phase = request.phase(limits, now);
+        let cause = match phase {
+            RequestPhase::Rejected(cause) => Some(cause),
+            _ => None,
+        };
+        let status = match phase {
             RequestPhase::Pending => PollStatus::AuthorizationPending,
             RequestPhase::Approved | RequestPhase::Exchanged | RequestPhase::Committed => {
                 PollStatus::Approved
@@ -35,7 +40,8 @@ impl Authority {
                 RejectCause::Owner
                 | RejectCause::OfferWithdrawn
                 | RejectCause::OfferClaimed
-                | RejectCause::LockedDown,
+                | RejectCause::LockedDown
+                | RejectCause::KeyRotated,
             ) => PollStatus::AccessDenied,
             RequestPhase::Rejected(
                 RejectCause::Displaced | RejectCause::Superseded | RejectCause::OfferEnded,
@@ -55,12 +61,14 @@ impl Authority {
                     status,
                     interval: pending.interval,
                     exchange_nonce,
+                    cause,
                 })
             }
             _ => Ok(PollAnswer {
                 status,
                 interval: limits.interval,
                 exchange_nonce,
+                cause,
             }),
         }
     }

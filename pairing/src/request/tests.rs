@@ -214,6 +214,7 @@ fn every_reason_of_an_end_has_its_own_code_and_sentence() {
         RejectCause::OfferClaimed,
         RejectCause::OfferEnded,
         RejectCause::LockedDown,
+        RejectCause::KeyRotated,
     ];
     assert_eq!(
         causes

@@ -388,7 +388,12 @@ interval: number,
 /**
  * What the exchange signs, once approved.
  */
-exchange_nonce?: string, };
+exchange_nonce?: string, 
+/**
+ * Why it will not be a device, where it is not that time ran out: `request_rejected`, `request_displaced`,
+ * `request_superseded`, `offer_withdrawn`, `offer_claimed`, `offer_ended`, `locked_down` or `key_rotated`.
+ */
+cause?: string, };
 
 /**
  * `POST .../{id}/exchange`: step 5.

@@ -74,7 +74,7 @@ pub(super) async fn run(args: &Args, json: bool) -> Result<u8, Failure> {
     };
     let nonce = match newcomer.wait().await? {
         Verdict::Approved(nonce) => nonce,
-        Verdict::Denied => return Err(denied(&name)),
+        Verdict::Ended(cause) => return Err(ended(&name, cause.as_deref())),
         Verdict::Late => return Err(late(&name)),
     };
     let record = newcomer.exchange(&nonce, label.as_str()).await?;
@@ -291,13 +291,36 @@ fn show(newcomer: &Newcomer, decided: Decided<'_>) {
     });
 }
 
-fn denied(name: &str) -> Failure {
-    Failure::answered(Problem::new(
-        403,
-        "access_denied",
-        format!("the owner of {name} said no"),
-        "ask them; `transom remote add` asks again",
-    ))
+/// Why the request is over, by the daemon's word for that.
+fn ended(name: &str, cause: Option<&str>) -> Failure {
+    let again = "ask again with `transom remote add`";
+    let another = "ask its owner for another link of `transom pair`";
+    let (detail, hint) = match cause {
+        Some("key_rotated") => (
+            format!("{name} has another identity key now, and whoever waited there must begin anew"),
+            "ask again with `transom remote add`, by another link of `transom pair` or the new pin",
+        ),
+        Some("locked_down") => (
+            format!("{name} was locked down"),
+            "its owner must lift that; then ask again with `transom remote add`",
+        ),
+        Some("offer_withdrawn") => (format!("the owner of {name} has withdrawn the offer"), another),
+        Some("offer_claimed") => (
+            format!("another device has claimed this offer of {name}"),
+            another,
+        ),
+        Some("offer_ended") => (format!("the offer of {name} has ended"), another),
+        Some("request_displaced") => (format!("too many devices were waiting at {name}"), again),
+        Some("request_superseded") => (format!("this machine has asked {name} again since"), again),
+        // A daemon of before says no more than that.
+        None | Some("request_rejected") => {
+            let detail = format!("the owner of {name} said no");
+            let hint = "ask them; `transom remote add` asks again";
+            return Failure::answered(Problem::new(403, "access_denied", detail, hint));
+        }
+        Some(other) => (format!("{name} has ended the request: {other}"), again),
+    };
+    Failure::answered(Problem::new(403, cause.unwrap_or_default(), detail, hint))
 }
 
 fn late(name: &str) -> Failure {

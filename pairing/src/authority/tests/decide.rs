@@ -229,6 +229,24 @@ fn a_lock_down_ends_every_offer_and_every_request_that_is_no_device() {
 }
 
 #[test]
+fn who_waits_while_the_key_is_rotated_is_told_so_and_not_that_the_owner_said_no() {
+    let mut pairing = Pairing::new();
+    let device = pairing.approved(1);
+    let token = pairing.exchange(&device).unwrap().token;
+    pairing.prepare(&device, &token).unwrap();
+    let waiting = pairing.revealed(2);
+    pairing.authority.rotate_key(pairing.now);
+    pairing.authority.commit_ended(device.id(), pairing.now);
+    for device in [&device, &waiting] {
+        let answer = pairing.poll(device);
+        assert_eq!(
+            (answer.status, answer.cause),
+            (PollStatus::AccessDenied, Some(RejectCause::KeyRotated))
+        );
+    }
+}
+
+#[test]
 fn a_lock_down_also_ends_what_was_on_its_way_to_the_store_and_did_not_arrive() {
     let mut pairing = Pairing::new();
     let device = pairing.approved(1);
@@ -240,7 +258,7 @@ fn a_lock_down_also_ends_what_was_on_its_way_to_the_store_and_did_not_arrive() {
         RequestPhase::Exchanged,
         "it may have arrived"
     );
-    pairing.authority.commit_locked_down(device.id(), pairing.now);
+    pairing.authority.commit_ended(device.id(), pairing.now);
     assert_eq!(
         pairing.phase(&device),
         RequestPhase::Rejected(RejectCause::LockedDown)

@@ -77,7 +77,7 @@ fn give_up(access: &Access, id: RequestId, ends: u64, now: UnixMillis) {
     let mut authority = access.authority();
     match access.lockdown.count() == ends {
         true => authority.commit_failed(id),
-        false => authority.commit_locked_down(id, now),
+        false => authority.commit_ended(id, now),
     }
     // Its time may have run out meanwhile.
     access.devices_changed.notify_one();

@@ -99,6 +99,7 @@ fn answer(poll: PollAnswer) -> wire::Poll {
         },
         interval: poll.interval.as_secs(),
         exchange_nonce: poll.exchange_nonce.map(|nonce| nonce.as_str().to_owned()),
+        cause: poll.cause.map(|cause| cause.code().to_owned()),
     }
 }
 

@@ -12,6 +12,7 @@ const INSTANCE = "00112233aabbccdd";
 /** A daemon as far as pairing goes; `failures` are the calls to leave unanswered, once each. */
 class FakeDaemon {
   statuses = ["authorization_pending", "approved"];
+  cause: string | undefined;
   failures: string[] = [];
   refusal: { status: number; code: string } | null = null;
   calls: string[] = [];
@@ -44,7 +45,7 @@ class FakeDaemon {
         this.reveal = body as Reveal;
         return new Response(null, { status: 204 });
       case "GET /v1/pairing/requests/{id}?wait=25":
-        return Response.json({ status: this.statuses.shift(), interval: 2, exchange_nonce: "once" });
+        return Response.json({ status: this.statuses.shift(), interval: 2, exchange_nonce: "once", cause: this.cause });
       case "POST /v1/pairing/requests/{id}/exchange":
         this.exchange = body as Exchange;
         this.tokens += 1;
@@ -98,12 +99,14 @@ test("the key that was committed to is the key that is revealed and that signs t
 });
 
 test.each([
-  ["access_denied", "rejected"],
-  ["expired_token", "expired"],
-])("%s ends as %s and keeps nothing", async (status, kind) => {
+  ["access_denied", "key_rotated", { kind: "rejected", cause: "key_rotated" }],
+  ["access_denied", undefined, { kind: "rejected", cause: null }],
+  ["expired_token", undefined, { kind: "expired" }],
+])("%s by %s ends as such and keeps nothing", async (status, cause, end) => {
   daemon.statuses = [status];
+  daemon.cause = cause;
   const states = await daemon.pair();
-  expect(states.at(-1)).toEqual({ kind });
+  expect(states.at(-1)).toEqual(end);
   expect(daemon.tokens).toBe(0);
 });
 

@@ -17,7 +17,8 @@ export type PairingState =
   /** The owner said yes; the token is on its way. */
   | { kind: "approved" }
   | { kind: "paired" }
-  | { kind: "rejected" }
+  /** Somebody decided so; `cause` is the daemon's word for who and why. */
+  | { kind: "rejected"; cause: string | null }
   | { kind: "expired" }
   | { kind: "storage_unavailable" }
   | { kind: "unreachable" }
@@ -50,7 +51,7 @@ async function run(
   const begun = await begin(instance, offer, label, key, ended);
   show({ kind: "comparing", code: begun.code, reachable: true });
   const answer = await decision(begun, (reachable) => show({ kind: "comparing", code: begun.code, reachable }), ended);
-  if (answer.status === "access_denied") return { kind: "rejected" };
+  if (answer.status === "access_denied") return { kind: "rejected", cause: answer.cause ?? null };
   if (answer.status !== "approved" || answer.exchange_nonce === undefined) return { kind: "expired" };
   show({ kind: "approved" });
   const approved = { ...begun, deadline: performance.now() + EXCHANGE_TIME };

@@ -14,7 +14,7 @@ export function Progress({ state }: { state: PairingState }) {
     case "paired":
       return <Message kind="pair_approved" title={strings.pair.title} text={strings.pair.approved} />;
     case "rejected":
-      return <Over kind="pair_rejected" title={strings.pair.rejectedTitle} text={strings.pair.rejectedText} />;
+      return <Rejection cause={state.cause} />;
     case "expired":
       return <Over kind="pair_expired" title={strings.pair.expiredTitle} text={strings.pair.expiredText} />;
     case "unreachable":
@@ -38,6 +38,12 @@ function Compare({ code, reachable }: { code: string; reachable: boolean }) {
       </p>
     </Message>
   );
+}
+
+function Rejection({ cause }: { cause: string | null }) {
+  const over = strings.pair.overText[cause ?? ""];
+  if (over !== undefined) return <Over kind={`pair_${cause}`} title={strings.pair.overTitle} text={over} />;
+  return <Over kind="pair_rejected" title={strings.pair.rejectedTitle} text={strings.pair.rejectedText} />;
 }
 
 /** The daemon's own words for what went wrong; kinds that a person can act on get a title of ours. */

@@ -336,7 +336,7 @@ impl World {
         if prepared.lock_downs != self.lock_downs {
             let revoked = self.devices.revoke(&Principal::Owner, id, now).unwrap();
             self.tombstones.push(revoked.tombstone);
-            self.pairing.authority.commit_locked_down(request, now);
+            self.pairing.authority.commit_ended(request, now);
             return;
         }
         let made = Committed {
@@ -356,7 +356,7 @@ impl World {
             let (id, now) = (self.actors[n].waiting.id(), self.pairing.now);
             match prepared.lock_downs == self.lock_downs {
                 true => self.pairing.authority.commit_failed(id),
-                false => self.pairing.authority.commit_locked_down(id, now),
+                false => self.pairing.authority.commit_ended(id, now),
             }
         }
     }
