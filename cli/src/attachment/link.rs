@@ -1,6 +1,6 @@
 //! An attachment that comes back by itself: the same terminal, its next byte, and every key once.
 
-use std::{fs::File, io::Read, time::Duration};
+use std::time::Duration;
 
 use protocol::attach::{ClientMessage, Hello, Mode, ServerMessage};
 use tokio::{
@@ -10,7 +10,7 @@ use tokio::{
 };
 
 use super::{Begin, Incoming, Outgoing, attach_as, unconfirmed::Unconfirmed};
-use crate::{client::Client, failure::Failure, patience::Backoff};
+use crate::{client::Client, failure::Failure, patience::Backoff, random};
 
 /// What comes over a link.
 #[derive(Debug)]
@@ -383,9 +383,7 @@ async fn send_all(mut outgoing: Outgoing, mut messages: UnboundedReceiver<Client
 
 /// Which client this is, over all its connections.
 fn random_id() -> Result<String, Failure> {
-    let mut bytes = [0; 16];
-    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(format!("{:032x}", u128::from_be_bytes(random::bytes()?)))
 }
 
 /// Events that wait to be taken.

@@ -1,6 +1,6 @@
 //! This machine on its way to become a device of a remote (access.md 5).
 
-use std::{fs::File, io::Read, time::Duration};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use pairing::{Audience, CodeInput, Commitment, Nonce, PairingCode};
@@ -14,7 +14,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use tokio::time::{Instant, sleep};
 
 use super::{Address, Https, Record, key::DeviceKey};
-use crate::{failure::Failure, patience::Patience, way};
+use crate::{failure::Failure, patience::Patience, random, way};
 
 /// A machine that has asked to be paired, and shows its code.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ impl Newcomer {
     ) -> Result<Self, Failure> {
         let health: Health = call(&https, https.request(Method::GET, "/health"), None).await?;
         let (key, key_text) = DeviceKey::generate()?;
-        let (public, nonce) = (key.public(), random_nonce()?);
+        let (public, nonce): (_, Nonce) = (key.public(), random::bytes()?);
         let new = NewRequest {
             label: label.to_owned(),
             commitment: Bytes64(Commitment::to(&public, &nonce).0.to_vec()),
@@ -243,12 +243,6 @@ async fn answer(
     let response = https.send(request.timeout(PATIENCE)).await?;
     let body = way::done(response, https.place()).await?.bytes().await;
     Ok(body.map_err(|error| way::broken(https.place(), &error))?.into())
-}
-
-fn random_nonce() -> Result<Nonce, Failure> {
-    let mut nonce = [0; 32];
-    File::open("/dev/urandom")?.read_exact(&mut nonce)?;
-    Ok(nonce)
 }
 
 /// Seconds that the daemon may think about one poll.

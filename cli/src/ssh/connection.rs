@@ -18,7 +18,7 @@ use tokio::{
 };
 
 use super::{Far, said::Said, words};
-use crate::{client, failure::Failure};
+use crate::{client, failure::Failure, random};
 
 /// A connection of `ssh` that carries tunnels. Dropping it ends it.
 ///
@@ -175,9 +175,7 @@ impl Control {
                 "it must be yours alone, with the mode 0700",
             )
         })?;
-        let mut random = [0; 4];
-        std::io::Read::read_exact(&mut fs::File::open("/dev/urandom")?, &mut random)?;
-        let path = folder.join(format!("s{:08x}", u32::from_be_bytes(random)));
+        let path = folder.join(format!("s{:08x}", u32::from_be_bytes(random::bytes()?)));
         match path.as_os_str().len() + SUFFIX <= LONGEST_SOCKET {
             true => Ok(Self(path)),
             false => Err(Failure::configuration(

@@ -1,6 +1,6 @@
 //! `transom revoke`: end the trust in a device or guest, and everything it has open.
 
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::{IsTerminal, Write};
 
 use daemon::offline::Offline;
 use pairing::{DeviceId, GuestId};
@@ -12,7 +12,7 @@ use protocol::{
 use serde_json::{Value, json};
 
 use super::{guests::is_live, offline, up::failure};
-use crate::{client::Client, escape::escape, exit, failure::Failure, names, output, target::Target};
+use crate::{client::Client, escape::escape, exit, failure::Failure, names, output, prompt, target::Target};
 
 /// Arguments of `revoke`.
 #[derive(Debug, clap::Args)]
@@ -313,16 +313,7 @@ fn confirmed(meant: &[Meant]) -> Result<bool, Failure> {
         many if many.iter().all(|one| matches!(one, Meant::Device(_))) => "these devices",
         _ => "these devices and guests",
     };
-    write!(stderr, "Revoke {what}? [y/N] ")?;
-    stderr.flush()?;
-    let mut answer = String::new();
-    std::io::stdin().lock().read_line(&mut answer)?;
-    Ok(is_yes(&answer))
-}
-
-/// Whether an answer is a clear yes; anything else is a no.
-pub(super) fn is_yes(answer: &str) -> bool {
-    matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
+    prompt::is_confirmed(&format!("Revoke {what}?"))
 }
 
 impl Ended {
@@ -356,16 +347,5 @@ impl Ended {
             said.push_str(&format!("; it had made or typed into {}", sessions.join(", ")));
         }
         said
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_yes;
-
-    #[test]
-    fn only_a_clear_yes_is_one() {
-        assert!(["y\n", "Y\n", "yes\n", " YES "].into_iter().all(is_yes));
-        assert!(!["", "\n", "n\n", "yep\n", "yes please\n"].into_iter().any(is_yes));
     }
 }

@@ -92,6 +92,11 @@ async fn who_must_pair_again_is_said_and_whoever_is_connected_is_cut_off() {
     assert_eq!(laptop.on_desk(&["whoami"]).await.code, 0);
     let asked = daemon.cli(&["certs", "rotate"]).await;
     assert_eq!(asked.code, 2, "nobody can be asked: {asked:?}");
+    let (named, _) = asked.stderr.split_once("error:").unwrap();
+    assert!(
+        named.contains("a laptop") && named.contains("must pair again"),
+        "{asked:?}"
+    );
     let device = daemon.device(Role::Viewer).await;
     let session = daemon.owner().shell("cat").await;
     let mut attached = device

@@ -5,9 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use protocol::certificates::{Certificates, Knowing, KnowsBy, Rotated};
 use serde_json::json;
 
-use crate::{
-    client::Client, escape::escape, exit, failure::Failure, output, table::Table, verbs::revoke::is_yes,
-};
+use crate::{client::Client, escape::escape, exit, failure::Failure, output, prompt, table::Table};
 
 /// Arguments of `certs rotate`.
 #[derive(Debug, clap::Args)]
@@ -41,12 +39,14 @@ pub(super) async fn next(json: bool) -> Result<u8, Failure> {
 pub(super) async fn rotate(args: &Args, json: bool) -> Result<u8, Failure> {
     let client = Client::of_environment()?;
     if !args.yes {
+        // Before anything is asked, or demanded.
+        let present: Certificates = client.get("/certificates").await?;
+        name(&present.devices)?;
         if !io::stdin().is_terminal() {
             let hint = "say --yes to rotate without being asked";
             return Err(Failure::usage("nobody can be asked here", hint));
         }
-        let present: Certificates = client.get("/certificates").await?;
-        if !confirmed(&present.devices)? {
+        if !prompt::is_confirmed("Make another identity key?")? {
             return Err(Failure::failed(
                 "not_confirmed",
                 "nothing was changed",
@@ -93,20 +93,11 @@ fn consequence(by: KnowsBy) -> &'static str {
     }
 }
 
-fn confirmed(devices: &[Knowing]) -> Result<bool, Failure> {
+/// Tells what another key means to each device.
+fn name(devices: &[Knowing]) -> io::Result<()> {
     let mut stderr = anstream::stderr();
-    for device in devices {
-        writeln!(
-            stderr,
-            "{} ({}): {}",
-            escape(&device.label),
-            device.id,
-            consequence(device.by)
-        )?;
-    }
-    write!(stderr, "Make another identity key? [y/N] ")?;
-    stderr.flush()?;
-    let mut answer = String::new();
-    io::stdin().read_line(&mut answer)?;
-    Ok(is_yes(&answer))
+    devices.iter().try_for_each(|device| {
+        let (label, then) = (escape(&device.label), consequence(device.by));
+        writeln!(stderr, "{label} ({}): {then}", device.id)
+    })
 }

@@ -1,7 +1,7 @@
 //! The owner's yes or no, read beside everything else.
 
 use std::{
-    io::{BufRead, IsTerminal, Write},
+    io::{BufRead, IsTerminal},
     thread,
 };
 
@@ -9,8 +9,8 @@ use pairing::RequestId;
 use protocol::pairing::RequestView;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use super::{super::revoke::is_yes, words};
-use crate::output;
+use super::words;
+use crate::{output, prompt};
 
 /// Where answers come from.
 pub(super) struct Answers {
@@ -52,15 +52,7 @@ impl Answers {
         if std::io::stdin().is_terminal() {
             // What was typed before the question is no answer to it.
             while lines.try_recv().is_ok() {}
-            let mut stderr = anstream::stderr();
-            write!(
-                stderr,
-                "Approve {} as {}? [y/N] ",
-                words::name(request),
-                request.role
-            )
-            .ok();
-            stderr.flush().ok();
+            prompt::pose(&format!("Approve {} as {}?", words::name(request), request.role)).ok();
             self.is_asking = true;
         } else {
             output::note(&words::elsewhere(request));
@@ -75,7 +67,7 @@ impl Answers {
         {
             // The key that ended the line ended the question's, too.
             (self.asked, self.is_asking) = (None, false);
-            return (asked, is_yes(&line));
+            return (asked, prompt::is_yes(&line));
         }
         std::future::pending().await
     }

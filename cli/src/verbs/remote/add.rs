@@ -1,21 +1,18 @@
 //! `transom remote add`.
 
-use std::{
-    fs,
-    io::{BufRead, IsTerminal, Write},
-};
+use std::{fs, io::IsTerminal};
 
 use certs::SpkiPin;
 use pairing::Label;
 use protocol::Problem;
 
-use super::{super::revoke::is_yes, View};
+use super::View;
 use crate::{
     client::Client,
     escape::escape,
     exit,
     failure::Failure,
-    output,
+    output, prompt,
     remote::{Address, Https, Link, Newcomer, Record, RemoteWay, Store, Verdict, first_sight},
     ssh::{Destination, Far, Tunnel},
 };
@@ -192,9 +189,9 @@ fn text(argument: Option<&str>) -> Result<String, Failure> {
                 return Err(Failure::usage("there is nothing to pair with", hint));
             }
             if is_terminal {
-                ask("The link of `transom pair`, an address, or user@host: ")
+                prompt::ask("The link of `transom pair`, an address, or user@host: ")
             } else {
-                read_line()
+                prompt::line()
             }
         }
     }
@@ -235,7 +232,7 @@ async fn pin(args: &Args, address: &Address) -> Result<SpkiPin, Failure> {
     output::note(
         "On that machine `transom status` shows its pin. If another is there, somebody stands between.",
     );
-    if is_yes(&ask("Is it the same? [y/N] ")?) {
+    if prompt::is_confirmed("Is it the same?")? {
         return Ok(pin);
     }
     Err(Failure::failed(
@@ -330,17 +327,4 @@ fn late(name: &str) -> Failure {
         format!("the owner of {name} did not decide in time"),
         "ask again with `transom remote add`",
     ))
-}
-
-fn ask(question: &str) -> Result<String, Failure> {
-    let mut stderr = anstream::stderr();
-    write!(stderr, "{question}")?;
-    stderr.flush()?;
-    read_line()
-}
-
-fn read_line() -> Result<String, Failure> {
-    let mut line = String::new();
-    std::io::stdin().lock().read_line(&mut line)?;
-    Ok(line)
 }
