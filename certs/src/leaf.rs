@@ -1,12 +1,12 @@
 //! The leaf that is kept, so that a browser's exception for it outlives a restart, and when the next one is due.
 
-use std::{fmt::Write, path::Path, time::Duration};
+use std::{path::Path, time::Duration};
 
 use ring::digest::{SHA256, digest};
 use rustls_pki_types::{CertificateDer, UnixTime, pem::PemObject};
 use x509_parser::prelude::{FromDer, X509Certificate};
 
-use crate::{Certified, CertsError, Identity, Names, files, identity::LIFE, pair::names_of};
+use crate::{Certified, CertsError, Identity, Names, files, hex, identity::LIFE, pair::names_of};
 
 impl Certified {
     /// The beginning of its validity: every leaf of ours lives as long as another.
@@ -84,13 +84,7 @@ impl Identity {
         for address in names.addresses() {
             text = text + "\n" + &address.to_string();
         }
-        digest(&SHA256, text.as_bytes())
-            .as_ref()
-            .iter()
-            .fold(String::new(), |mut word, byte| {
-                let _ = write!(word, "{byte:02x}");
-                word
-            })
+        hex(digest(&SHA256, text.as_bytes()).as_ref())
     }
 }
 

@@ -7,6 +7,7 @@
 pub mod authority;
 pub mod error;
 pub mod files;
+mod hex;
 pub mod identity;
 mod leaf;
 pub mod names;
@@ -17,6 +18,7 @@ pub mod verify;
 
 pub use authority::Authority;
 pub use error::CertsError;
+pub use hex::hex;
 pub use identity::{Certified, Identity};
 pub use leaf::pem_of;
 pub use names::Names;

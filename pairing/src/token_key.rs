@@ -39,14 +39,9 @@ impl TokenKey {
     /// The id to keep beside the hashes: the first 8 bytes of SHA-256 of the key, as hex.
     #[must_use]
     pub fn id(&self) -> TokenKeyId {
-        let digest = Sha256::digest(self.0);
-        TokenKeyId(
-            digest
-                .iter()
-                .take(8)
-                .map(|byte| alloc::format!("{byte:02x}"))
-                .collect(),
-        )
+        let digest: [u8; 32] = Sha256::digest(self.0).into();
+        let (first, _) = digest.split_first_chunk().expect("SHA-256 has more than 8 bytes");
+        TokenKeyId(alloc::format!("{:016x}", u64::from_be_bytes(*first)))
     }
 
     pub(crate) fn hmac(&self, parts: &[&[u8]]) -> [u8; 32] {

@@ -1,7 +1,5 @@
 //! The certificates as the wire tells of them.
 
-use std::fmt::Write as _;
-
 use certs::{Authority, Pair, Source, SpkiPin, UnixTime};
 use jiff::Timestamp;
 use protocol::certificates::{self as wire, Certificate, CertificateSource, Root};
@@ -45,7 +43,7 @@ impl Certificates {
 fn root(authority: &Authority) -> Root {
     Root {
         pem: authority.root_pem(),
-        sha256: hexadecimal(&authority.root_sha256()),
+        sha256: certs::hex(&authority.root_sha256()),
         names: in_words(authority.names()),
         not_after: timestamp(authority.not_after()),
         url: None,
@@ -70,14 +68,7 @@ fn other(source: CertificateSource, pair: &Pair, files: Option<&PairFiles>) -> C
 }
 
 fn sha256(key: &CertifiedKey) -> String {
-    hexadecimal(&Sha256::digest(&key.cert[0]))
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    certs::hex(&Sha256::digest(&key.cert[0]))
 }
 
 /// A time of a certificate as the wire tells it.

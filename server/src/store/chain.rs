@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use certs::files;
+use certs::{files, hex};
 use ring::hmac;
 use rusqlite::Transaction;
 
@@ -134,11 +134,6 @@ fn bytes_of(tag: hmac::Tag) -> [u8; 32] {
     tag.as_ref()
         .try_into()
         .expect("HMAC-SHA-256 has 32 bytes (RFC 4231)")
-}
-
-/// Lower-case hex digits.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 const FILE: &str = "audit.key";

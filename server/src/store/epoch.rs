@@ -9,12 +9,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use certs::files;
+use certs::{files, hex};
 use rusqlite::Transaction;
 
 use super::{
     StoreError, audit,
-    chain::{AuditKey, Link, hex},
+    chain::{AuditKey, Link},
     meta,
 };
 
