@@ -15,7 +15,7 @@ use pairing::{
 use protocol::Problem;
 use rand::Rng;
 
-pub use self::uninvited::Uninvited;
+pub use self::{denied::MayNot, uninvited::Uninvited};
 use crate::{connections::Refused, random};
 
 /// Why a request was not served. What `Display` says is the `detail` of the answer: a sentence without secrets.
@@ -71,7 +71,7 @@ pub enum Failure {
     Ended,
     /// The principal lacks a scope.
     #[error("{0}")]
-    NotPermitted(String),
+    NotPermitted(MayNot),
     /// The caller is a program inside of a session, and this is not for it.
     #[error("this runs inside of session {session}, which {may_not}")]
     NotFromInside {
@@ -297,7 +297,7 @@ impl Failure {
             Self::WrongHost => "use a name that `transom status` lists, or add this one to listen.names",
             Self::WrongOrigin => "open the daemon's own page",
             Self::OtherUser => "run this as the user whose daemon it is",
-            Self::NotPermitted(_) => "ask the owner",
+            Self::NotPermitted(why) => why.hint(),
             Self::NotFromInside { .. } => {
                 "ask from a terminal outside of sessions; a session made with `--trusted` may do what the owner may"
             }
@@ -329,7 +329,7 @@ impl Failure {
                 "see who has the address, or restart the daemon with another, and lift it again"
             }
             Self::NoListener => "name an address in listen.tls, or start the daemon with `--tls`",
-            Self::Pairing { fault, .. } => hint_of(*fault),
+            Self::Pairing { code, fault, .. } => hint_of(code, *fault),
             Self::Proof(error) => hint_of_proof(error),
         }
     }
@@ -353,16 +353,19 @@ fn hint_of_proof(error: &ProofError) -> &'static str {
         ProofError::NoKey => "send the device's token itself, as `Authorization: Bearer`",
         ProofError::WrongAudience => "sign the pin or the origin by which you reach the daemon itself",
         ProofError::BadSignature => "sign with the key that was paired, or pair again",
-        ProofError::Auth(_) => hint_of(Fault::Credential),
+        ProofError::Auth(_) => hint_of("", Fault::Credential),
     }
 }
 
-fn hint_of(fault: Fault) -> &'static str {
+fn hint_of(code: &str, fault: Fault) -> &'static str {
     match fault {
+        // The owner alone asks for this.
+        Fault::Permission if code == "device_without_key" => "pair it, or revoke it and add it anew",
         Fault::Malformed => "correct the request",
         Fault::Credential => "begin the pairing again",
         Fault::Permission => "ask the owner",
         Fault::Unknown => "look at the list for what there is",
+        Fault::Timing if code == "no_tailnet" => "set tailnet.mode, or bind it to no node with --unbind",
         Fault::Timing => "look where it stands, and begin again if it is over",
         Fault::Limit => "wait until some are over",
     }

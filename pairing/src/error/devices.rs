@@ -123,7 +123,7 @@ pub enum ChangeError {
     #[error("there is no such device")]
     UnknownDevice,
     /// A plain bearer gets no more than it was made with.
-    #[error("a device without a key keeps its rights; revoke it, and add it anew with others")]
+    #[error("a device without a key keeps its role; revoke it, and add it anew with another")]
     WithoutKey,
     /// Metrics are read by devices that are added by hand.
     #[error("a paired device is a viewer or an operator")]

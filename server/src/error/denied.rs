@@ -1,8 +1,30 @@
 //! What a principal that got no permit is told.
 
+use std::fmt;
+
 use pairing::{Denied, Principal, Scope};
 
 use super::Failure;
+
+/// What a principal may not, and whom to turn to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MayNot {
+    sentence: &'static str,
+    hint: &'static str,
+}
+
+impl MayNot {
+    /// What to do now.
+    pub(super) fn hint(self) -> &'static str {
+        self.hint
+    }
+}
+
+impl fmt::Display for MayNot {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.sentence)
+    }
+}
 
 impl Failure {
     /// A principal got no permit.
@@ -23,7 +45,7 @@ impl Failure {
                 },
             };
         }
-        let may_not = match scope {
+        let sentence = match scope {
             Scope::View => "this principal may not look at this",
             Scope::Write => "this principal may only look, not type",
             Scope::Manage => "this principal may only look, not create, stop or change",
@@ -40,6 +62,11 @@ impl Failure {
             | Scope::DaemonManage
             | Scope::LiftLockdown => "only the owner may do this, on the machine itself",
         };
-        Self::NotPermitted(may_not.to_owned())
+        // Nobody is to be sent to themselves.
+        let hint = match principal {
+            Principal::Owner => "ask as a device, or name one that `transom devices` lists",
+            _ => "ask the owner",
+        };
+        Self::NotPermitted(MayNot { sentence, hint })
     }
 }

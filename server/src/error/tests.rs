@@ -1,6 +1,6 @@
 use axum::response::IntoResponse;
 use http::header;
-use pairing::{AuthError, Denied, OfferError, Principal, RequestError, RevokeError, Scope};
+use pairing::{AuthError, ChangeError, Denied, OfferError, Principal, RequestError, RevokeError, Scope};
 
 use super::Failure;
 
@@ -47,6 +47,22 @@ fn who_is_at_fault_decides_the_status() {
     for (failure, status, code) in cases {
         assert_eq!((failure.problem().status, failure.code()), (status, code));
     }
+}
+
+#[test]
+fn the_owner_is_not_sent_to_the_owner() {
+    let failures = [
+        Failure::denied(Denied::Scope(Scope::OwnRecord), &Principal::Owner),
+        Failure::from(ChangeError::WithoutKey),
+        Failure::from(ChangeError::NothingToBind),
+    ];
+    for failure in failures {
+        let problem = failure.problem();
+        assert_eq!(problem.status, 403);
+        assert!(!problem.hint.contains("owner"), "{problem:?}");
+    }
+    let other = Failure::denied(Denied::Scope(Scope::Write), &Principal::Nobody);
+    assert_eq!(other.problem().hint, "ask the owner");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `PATCH /v1/devices/{id}` and `/v1/devices/self`; the notice of a new device.
 
-use harness::{Gate, Pairing, TestDaemon, until};
+use harness::{DaemonOptions, Gate, Pairing, TestDaemon, until};
 use pairing::Role;
 use protocol::{
     access::{DeviceChanges, DeviceRecord, NewLabel},
@@ -255,6 +255,24 @@ async fn the_command_lets_a_device_move_to_another_node_or_binds_it_to_none() {
     device.follow(&daemon);
     let id = device.id().to_string();
     assert_eq!(device.get("/v1/whoami").await.verdict(), "403 unknown_node");
+    let refused = daemon.cli(&["devices", "rebind", &id]).await;
+    assert_eq!(
+        refused.code, 1,
+        "there is no other node to come from: {refused:?}"
+    );
+    assert!(
+        refused.stderr.contains("no tailnet") && refused.stderr.contains("--unbind"),
+        "{refused:?}"
+    );
+    let tailscaled = harness::Tailscaled::start(&["127.0.0.2"]);
+    let options = DaemonOptions {
+        config: tailscaled.config("\"self\""),
+        ..DaemonOptions::default()
+    };
+    std::fs::write(daemon.folder().join("config.toml"), &options.config).unwrap();
+    daemon.kill().await;
+    daemon.start_again_with(&options).await;
+    device.follow(&daemon);
     let done = daemon.cli(&["devices", "rebind", &id]).await;
     assert!(
         done.code == 0 && done.stdout.contains("until then to n1"),

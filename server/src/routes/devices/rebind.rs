@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use axum::Json;
-use pairing::{Binding, DeviceChange, DeviceId, TailnetIdentity, marker::DeviceManage};
+use pairing::{Binding, DeviceChange, DeviceId, Fault, TailnetIdentity, marker::DeviceManage};
 use protocol::access::{DeviceRecord, Rebind};
 
 use super::{change, record};
@@ -30,6 +30,10 @@ pub(crate) async fn rebind(
         return change::whole(access, permit.principal().clone(), peer, id, to(Binding::Nowhere)).await;
     }
     access.devices().may_be_bound(id)?;
+    if !access.who_is.knows_logins() {
+        let why = "this daemon is reached over no tailnet, so no device can come from another node";
+        return Err(Failure::pairing("no_tailnet", Fault::Timing, why));
+    }
     let row = AuditRow::new(
         clock::now(),
         name_of(permit.principal()),
