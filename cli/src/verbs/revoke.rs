@@ -105,6 +105,11 @@ pub(crate) async fn run(args: &Args, target: &Target) -> Result<u8, Failure> {
         }
         place = Place::find(args, target).await?;
     }
+    // Now: who ends itself is told nothing afterwards.
+    let sessions = match args.json {
+        true => Vec::new(),
+        false => place.sessions().await,
+    };
     let mut all: Vec<Value> = Vec::new();
     for one in &meant {
         let ended = match place.end(one).await {
@@ -117,7 +122,7 @@ pub(crate) async fn run(args: &Args, target: &Target) -> Result<u8, Failure> {
             done => done,
         }?;
         if !args.json {
-            output::sentence(&ended.described(one))?;
+            output::sentence(&ended.described(one, &sessions))?;
         }
         if let (Ended::Device(revoked), true) = (&ended, args.stop_sessions) {
             place.stop(revoked, args.json).await?;
@@ -234,6 +239,14 @@ impl Place {
         names::guest(&known, word).map(Meant::from)
     }
 
+    /// The sessions, by whose names people know them; none where that cannot be asked.
+    async fn sessions(&self) -> Vec<Session> {
+        match self {
+            Self::Daemon(client) => client.get("/sessions?deleted=true").await.unwrap_or_default(),
+            Self::Store(_) => Vec::new(),
+        }
+    }
+
     async fn end(&mut self, meant: &Meant) -> Result<Ended, Failure> {
         match meant {
             Meant::Device(device) => self.revoke(device.id).await.map(Ended::Device),
@@ -324,7 +337,8 @@ impl Ended {
         }
     }
 
-    fn described(&self, meant: &Meant) -> String {
+    /// What it came to, with the names of the sessions that are known.
+    fn described(&self, meant: &Meant, known: &[Session]) -> String {
         let (who, closed, elapsed_us) = match (self, meant) {
             (Self::Device(revoked), Meant::Device(device)) => {
                 let who = format!("\"{}\" ({})", escape(&device.label), device.id);
@@ -343,7 +357,11 @@ impl Ended {
         if let Self::Device(Revoked { sessions, .. }) = self
             && !sessions.is_empty()
         {
-            let sessions: Vec<_> = sessions.iter().map(|session| escape(session)).collect();
+            let name = |id: &String| {
+                let known = known.iter().find(|session| session.id == *id);
+                escape(known.map_or(id, |session| &session.name)).into_owned()
+            };
+            let sessions: Vec<_> = sessions.iter().map(name).collect();
             said.push_str(&format!("; it had made or typed into {}", sessions.join(", ")));
         }
         said
