@@ -72,8 +72,8 @@ pub(super) fn told_there(far: &Far, problem: Problem) -> Failure {
             "no_daemon_there",
             format!("no daemon runs on {to}"),
             format!(
-                "start it there with `transom up`, or for good with `transom service install`; where it runs with a TRANSOM_DIR, say \
-                 --program \"env TRANSOM_DIR=… {}\"",
+                "start it there with `{0} up`, or for good with `{0} service install`; where it runs with a TRANSOM_DIR, say \
+                 --program \"env TRANSOM_DIR=… {0}\"",
                 far.program()
             ),
         ),
@@ -98,15 +98,17 @@ pub(super) fn told_there(far: &Far, problem: Problem) -> Failure {
 
 /// The daemon there has no remote way in.
 pub(super) fn no_listener(far: &Far, is_locked_down: bool) -> Failure {
-    let to = &far.destination;
+    let (to, program) = (&far.destination, far.program());
     let (detail, hint) = match is_locked_down {
         true => (
             format!("the daemon on {to} is locked down: every remote way in is closed"),
-            "`transom lockdown --lift` there opens them again",
+            format!("`{program} lockdown --lift` there opens them again"),
         ),
         false => (
             format!("the daemon on {to} has no TLS listener"),
-            "give it one there, by listen.tls in its configuration or `transom up --tls 127.0.0.1:7443`",
+            format!(
+                "give it one there, by listen.tls in its configuration or `{program} up --tls 127.0.0.1:7443`"
+            ),
         ),
     };
     failure(exit::UNREACHABLE, "no_listener_there", detail, hint)
@@ -146,7 +148,10 @@ pub(super) fn not_carried(far: &Far, address: &str, line: &str) -> Failure {
         exit::UNREACHABLE,
         "no_listener_there",
         format!("nobody listens at {address} on {to}, though its daemon says so"),
-        "the daemon may be just starting, or in a container of its own: ask again, and see `transom status` there",
+        format!(
+            "the daemon may be just starting, or in a container of its own: ask again, and see `{} status` there",
+            far.program()
+        ),
     )
 }
 
@@ -229,7 +234,7 @@ const PROHIBITED: &str = "administratively prohibited";
 mod tests {
     use protocol::Problem;
 
-    use super::{Far, not_begun, not_carried, not_forwarded, told_there};
+    use super::{Far, no_listener, not_begun, not_carried, not_forwarded, told_there};
     use crate::failure::Failure;
 
     fn far() -> Far {
@@ -296,6 +301,29 @@ mod tests {
         );
         let hangs = Problem::new(504, "timed_out", "it did not answer", "ask again");
         assert_eq!(parts(told_there(&far(), hangs)), (5, "timed_out".to_owned()));
+    }
+
+    #[test]
+    fn commands_to_run_there_are_called_as_they_are_called_there() {
+        let far = Far {
+            program: Some("/opt/transom".to_owned()),
+            ..far()
+        };
+        let unreachable = Problem::new(503, "unreachable", "no daemon runs at /s", "start it");
+        let nobody = "channel 2: open failed: connect failed: Connection refused";
+        for failure in [
+            told_there(&far, unreachable),
+            no_listener(&far, true),
+            no_listener(&far, false),
+            not_carried(&far, "127.0.0.1:7443", nobody),
+            not_begun(&far, Some(2), &[]),
+        ] {
+            let Failure::Problem { problem, .. } = failure else {
+                panic!("it is a problem");
+            };
+            assert!(problem.hint.contains("/opt/transom "), "{}", problem.hint);
+            assert!(!problem.hint.contains("`transom "), "{}", problem.hint);
+        }
     }
 
     #[test]

@@ -157,7 +157,7 @@ async fn check(connection: &Connection, far: &Far, daemon: &FarDaemon, port: u16
                 "what answers through the tunnel is not the daemon of {}",
                 far.destination
             ),
-            "see `transom status` there",
+            format!("see `{} status` there", far.program()),
         )),
     }
 }

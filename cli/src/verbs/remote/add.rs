@@ -111,7 +111,7 @@ async fn directly(args: &Args, name: &str, link: Link, label: &Label) -> Result<
         &newcomer,
         match has_offer {
             true => Decided::ByOffer,
-            false => Decided::There(""),
+            false => Decided::There("transom"),
         },
     );
     Ok(newcomer)
@@ -128,7 +128,8 @@ async fn over_ssh(args: &Args, name: &str, far: &Far, label: &Label) -> Result<N
     })?;
     let https = Https::through(name, tunnel, daemon.pin, None)?;
     let newcomer = Newcomer::ask(https, &address, label.as_str(), None).await?;
-    show(&newcomer, Decided::There(&format!("ssh {} ", far.destination)));
+    let there = format!("ssh {} {}", far.destination, far.program());
+    show(&newcomer, Decided::There(&there));
     Ok(newcomer)
 }
 
@@ -277,13 +278,12 @@ fn show(newcomer: &Newcomer, decided: Decided<'_>) {
     let strong = output::STRONG;
     output::note(&format!("the digits of this machine: {strong}{code}{strong:#}"));
     output::note(&match decided {
-        Decided::ByOffer => format!(
-            "compare them with those that `transom pair` shows there, and answer y there (within {minutes} minutes)"
-        ),
-        Decided::There(way) => {
-            format!(
-                "the owner lets it in there with `{way}transom approve {code}` (within {minutes} minutes)"
-            )
+        // For how long, that screen says.
+        Decided::ByOffer => {
+            "compare them with those that `transom pair` shows there, and answer y there".to_owned()
+        }
+        Decided::There(command) => {
+            format!("the owner lets it in there with `{command} approve {code}` (within {minutes} minutes)")
         }
     });
 }
