@@ -3,7 +3,9 @@
 use std::{
     env,
     net::{IpAddr, Ipv4Addr, TcpListener},
+    pin::pin,
     process::Stdio,
+    time::Duration,
 };
 
 use certs::SpkiPin;
@@ -14,6 +16,7 @@ use tokio::{
     net::lookup_host,
     process::Command,
     signal::unix::{SignalKind, signal},
+    time::timeout,
 };
 
 use crate::{
@@ -65,11 +68,24 @@ pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut hangup = signal(SignalKind::hangup())?;
-    tokio::select! {
-        ended = serve(args) => ended.map(|never| match never {}),
-        _ = interrupt.recv() => Ok(exit::OK),
-        _ = terminate.recv() => Ok(exit::OK),
-        _ = hangup.recv() => Ok(exit::OK),
+    let mut asked = pin!(async {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+        }
+    });
+    let failure = tokio::select! {
+        ended = serve(args) => match ended {
+            Ok(never) => match never {},
+            Err(failure) => failure,
+        },
+        () = &mut asked => return Ok(exit::OK),
+    };
+    // Ctrl-C goes to `ssh` as well, whose end may be noticed first.
+    match timeout(SIGNALLED, asked).await {
+        Ok(()) => Ok(exit::OK),
+        Err(_) => Err(failure),
     }
 }
 
@@ -217,6 +233,8 @@ fn usual_port(instance: &str) -> u16 {
     FIRST_PORT + offset
 }
 
+/// How much later than the end of `ssh` the signal may be seen that ended both.
+const SIGNALLED: Duration = Duration::from_millis(100);
 const FIRST_PORT: u16 = 20_000;
 const PORTS: u16 = 12_000;
 

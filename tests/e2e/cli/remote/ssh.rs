@@ -46,6 +46,22 @@ async fn open_says_where_a_checked_tunnel_begins_and_ends_by_ctrl_c_with_its_ssh
 }
 
 #[tokio::test]
+async fn ctrl_c_ends_open_without_a_word_though_its_ssh_ends_first() {
+    let daemon = TestDaemon::start().await;
+    let sshd = Sshd::start(daemon.folder()).await;
+    let elsewhere = Elsewhere::new();
+    let (open, _) = opened(&elsewhere, &sshd, &[&sshd.destination()]).await;
+    // As a terminal does it, to all of its foreground.
+    for pid in descendants(open.pid()) {
+        signal(pid, Signal::INT);
+    }
+    signal(open.pid(), Signal::INT);
+    let ended = open.finish().await;
+    assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{ended:?}");
+    assert_eq!(ended.stdout.lines().count(), 1, "{ended:?}");
+}
+
+#[tokio::test]
 async fn open_uses_the_same_port_for_the_same_daemon_and_says_so_where_it_cannot() {
     let daemon = TestDaemon::start().await;
     let sshd = Sshd::start(daemon.folder()).await;
