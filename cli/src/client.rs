@@ -74,7 +74,11 @@ impl Client {
 
     /// Who this is to the daemon.
     pub(crate) async fn who_am_i(&self) -> Result<WhoAmI, Failure> {
-        self.get("/whoami").await
+        let me = self.get("/whoami").await?;
+        if let Way::Remote(way) = &self.0 {
+            way.keep_known_as(&me);
+        }
+        Ok(me)
     }
 
     /// What a rejection means that came without its reason, as the end of a WebSocket does: the daemon is asked once more.

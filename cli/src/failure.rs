@@ -203,6 +203,11 @@ impl Failure {
             if problem.status == 401 || problem.code == "too_many_failures")
     }
 
+    /// Whether the daemon knows who asks, and says that they may not.
+    pub(crate) fn is_lack_of_permission(&self) -> bool {
+        matches!(self, Self::Problem { problem, .. } if problem.code == "not_permitted")
+    }
+
     /// Whether no proof and no other try can help who was rejected.
     pub(crate) fn is_final_rejection(&self) -> bool {
         let codes = ["revoked", "expired"];

@@ -283,10 +283,7 @@ impl Store {
             .collect();
         let hint = match names.is_empty() {
             true => "`transom remote add` pairs this machine with a daemon elsewhere".to_owned(),
-            false => format!(
-                "there are {}; `transom remote add` pairs with another",
-                names.join(", ")
-            ),
+            false => format!("there are {}", names.join(", ")),
         };
         Failure::failed("unknown_remote", format!("there is no remote `{name}`"), hint)
     }
@@ -316,7 +313,7 @@ fn taken(name: &str) -> Failure {
     Failure::failed(
         "remote_exists",
         format!("there is a remote `{name}` already"),
-        format!("give another with --name, or `transom remote rm {name}` first"),
+        format!("choose another name (as --name where it is added), or `transom remote rm {name}` first"),
     )
 }
 

@@ -6,7 +6,7 @@ use std::{
 };
 
 use certs::SpkiPin;
-use protocol::access::KeptPin;
+use protocol::access::{KeptPin, WhoAmI};
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use serde_json::json;
 use tokio::sync::OnceCell;
@@ -125,6 +125,25 @@ impl RemoteWay {
         self.https.upgrade(path, shown.bearer.expose()).await
     }
 
+    /// Keeps what the daemon says that this machine is, as its owner may have changed it.
+    pub(crate) fn keep_known_as(&self, me: &WhoAmI) {
+        let (Some(label), Some(role)) = (&me.label, me.role) else {
+            return;
+        };
+        let known_as = |record: Record| record.known_as(label.clone(), role);
+        let is_news = (&self.record.label, self.record.role) != (label, role);
+        if is_news && let Err(Failure::Problem { problem, .. }) = self.change(known_as) {
+            let (name, why) = (&self.name, &problem.detail);
+            output::note(&format!(
+                "what this machine is to `{name}` could not be kept: {why}"
+            ));
+        }
+    }
+
+    fn change(&self, change: impl FnOnce(Record) -> Record) -> Result<Record, Failure> {
+        self.store.change(&self.name, self.record.device_id, change)
+    }
+
     async fn ask(&self, request: RequestBuilder, bearer: &str) -> Result<Response, Failure> {
         self.https.send(request.bearer_auth(bearer)).await
     }
@@ -164,7 +183,7 @@ impl RemoteWay {
         }
         let former = mem::replace(&mut *kept, (shown, next));
         let pinned = |record: Record| record.committed().pinned(shown, next);
-        self.store.change(&self.name, self.record.device_id, pinned)?;
+        self.change(pinned)?;
         Ok(next.filter(|_| next != former.1))
     }
 
@@ -182,8 +201,7 @@ impl RemoteWay {
                 false => failure,
             });
         }
-        self.store
-            .change(&self.name, self.record.device_id, Record::committed)?;
+        self.change(Record::committed)?;
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! `transom attach`: follow a session and type into it.
 
-use protocol::{attach::Mode, sessions::Session};
+use protocol::{Problem, attach::Mode, sessions::Session};
 
 use crate::{
     attach::{self, End},
@@ -37,13 +37,28 @@ pub(super) async fn follow(target: &Target, word: &str, mode: Mode) -> Result<u8
         Ok(session) => session,
         Err(failure) => return Err(names::explained(&client, std::slice::from_ref(&word), failure).await),
     };
-    match attach::interactive(&client, &session.id, mode, Begin::Screen).await? {
+    let followed = attach::interactive(&client, &session.id, mode, Begin::Screen).await;
+    match followed.map_err(|failure| may_only_view(failure, mode, &client, &session.name))? {
         End::Exited(ended) => {
             output::note(&format!("{} {}", escape(&session.name), exit::in_words(&ended)));
             Ok(exit::OK)
         }
         end => Ok(left(&client, &session.name, mode, &end)),
     }
+}
+
+/// Tells who may not type what they may do instead.
+fn may_only_view(failure: Failure, mode: Mode, client: &Client, name: &str) -> Failure {
+    if mode != Mode::Write || !failure.is_lack_of_permission() {
+        return failure;
+    }
+    let (name, flag) = (escape(name), client.flag());
+    Failure::answered(Problem::new(
+        403,
+        "not_permitted",
+        format!("you may not type into {name}, or not any more"),
+        format!("`transom view{flag} {name}` shows it; to type, ask the owner of the daemon"),
+    ))
 }
 
 /// Says that the session goes on without us; the exit code is that of a wish fulfilled, or of a signal.

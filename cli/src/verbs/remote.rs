@@ -36,6 +36,8 @@ enum RemoteVerb {
     /// Pair this machine with a daemon elsewhere, as a device of it
     Add(add::Args),
     /// List the remotes
+    #[command(after_help = "\
+No remote is asked: role and name are those that it told last. `transom whoami --on NAME` asks it, and keeps what it says.")]
     List,
     /// Sign out there, and forget the remote
     Rm(rm::Args),

@@ -137,15 +137,9 @@ async fn over_ssh(args: &Args, name: &str, far: &Far, label: &Label) -> Result<N
 async fn settled(store: &Store, name: &str, record: &Record, newcomer: &Newcomer) -> Result<Record, Failure> {
     let record = store.change(name, record.device_id, Record::committed)?;
     let way = RemoteWay::by(store.clone(), name, record.clone(), newcomer.https().clone())?;
-    let client = Client::of_remote(way);
-    // It is paired, whether that can be asked now or not.
-    if let Ok(me) = client.who_am_i().await
-        && let (Some(label), Some(role)) = (me.label, me.role)
-    {
-        // What it answers may have been kept already, such as the pin that it will show next.
-        return store.change(name, record.device_id, |record| record.known_as(label, role));
-    }
-    Ok(record)
+    // It is paired, whether that can be asked now or not; what is answered is kept.
+    Client::of_remote(way).who_am_i().await.ok();
+    store.get(name)
 }
 
 /// What the command line, or standard input, says.
@@ -267,7 +261,7 @@ fn parsed(pin: &str) -> Result<SpkiPin, Failure> {
 enum Decided<'a> {
     /// Where the offer is shown.
     ByOffer,
-    /// By a command on that machine, with this before it.
+    /// By this command on that machine.
     There(&'a str),
 }
 

@@ -144,6 +144,37 @@ async fn a_viewer_looks_and_is_told_what_it_may_not() {
 }
 
 #[tokio::test]
+async fn a_viewer_who_attaches_is_told_of_view() {
+    let daemon = TestDaemon::start().await;
+    let desk = Elsewhere::paired_with(&daemon, Role::Viewer).await;
+    let session = daemon.owner().shell("read x").await;
+    let attach = desk.command(&["attach", "--on", "desk", &session.name]);
+    let terminal = TerminalOf::start(&attach, 120, 20).await;
+    terminal
+        .until_shows(&format!("`transom view --on desk {}`", session.name))
+        .await;
+    assert_eq!(terminal.exit().await.code, Some(4));
+}
+
+#[tokio::test]
+async fn the_list_of_remotes_says_what_the_daemon_said_last() {
+    let daemon = TestDaemon::start().await;
+    let desk = Elsewhere::paired_with(&daemon, Role::Viewer).await;
+    let device = daemon.owner().devices().await.remove(0).id.to_string();
+    let changed = daemon.cli(&["devices", "role", &device, "operator"]).await;
+    assert_eq!(changed.code, 0, "{changed:?}");
+    let renamed = daemon.cli(&["devices", "rename", &device, "kitchen"]).await;
+    assert_eq!(renamed.code, 0, "{renamed:?}");
+    let me = desk.on_desk(&["whoami"]).await;
+    assert_eq!(me.code, 0, "{me:?}");
+    let listed = desk.cli(&["remote", "list", "--json"]).await.json();
+    assert_eq!(
+        (listed[0]["role"].as_str(), listed[0]["label"].as_str()),
+        (Some("operator"), Some("kitchen"))
+    );
+}
+
+#[tokio::test]
 async fn what_only_the_owner_may_do_is_said_and_done_nowhere() {
     let daemon = TestDaemon::start().await;
     let desk = Elsewhere::paired_with(&daemon, Role::Operator).await;
