@@ -29,23 +29,30 @@ pub(crate) struct StartArgs {
 }
 
 impl StartArgs {
-    /// A client of a daemon that runs: of a new one in the background if need be, unless it is a remote one.
+    /// A client of a daemon that runs: of a new one in the background if need be, which is said, unless it is a remote one.
     pub(crate) async fn client(self, target: &Target) -> Result<Client, Failure> {
+        let (client, started) = self.silent_client(target).await?;
+        if let Some(started) = started {
+            output::note(&started);
+        }
+        Ok(client)
+    }
+
+    /// The same for who says at another time that a new one was started, in these words.
+    pub(crate) async fn silent_client(self, target: &Target) -> Result<(Client, Option<String>), Failure> {
         let client = target.client()?;
         if client.remote().is_some() {
-            return Ok(client);
+            return Ok((client, None));
         }
         match client.get::<Health>("/health").await {
-            Ok(_) => Ok(client),
+            Ok(_) => Ok((client, None)),
             Err(failure) if failure.is_unreachable() && self.is_allowed() => {
                 let ready = start(&client, Vec::new()).await?;
-                if let Some(ready) = ready {
-                    output::note(&format!(
-                        "no daemon ran: started one at {}; `transom shutdown` ends it",
-                        ready.socket
-                    ));
-                }
-                Ok(client)
+                let words = |ready: Ready| {
+                    let socket = ready.socket;
+                    format!("no daemon ran: started one at {socket}; `transom shutdown` ends it")
+                };
+                Ok((client, ready.map(words)))
             }
             Err(failure) => Err(failure),
         }

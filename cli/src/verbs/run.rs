@@ -91,24 +91,41 @@ pub(crate) async fn run(args: Args, target: &Target) -> Result<u8, Failure> {
     if is_interactive {
         attach::refuse_unless_possible()?;
     }
-    let client = args.start.client(target).await?;
-    let session = args.program.create(&client).await?;
-    let end = if is_interactive {
-        attach::interactive(&client, &session.id, Mode::Write, Begin::Output).await?
-    } else {
-        match plain::follow(&client, &session.id).await {
-            Err(Failure::ClosedPipe) => return Err(unread(&client, &session).await),
-            followed => followed?,
-        }
-    };
+    let (client, started) = args.start.silent_client(target).await?;
+    if !is_interactive {
+        started.iter().for_each(|started| output::note(started));
+        return follow(&client, &args.program.create(&client).await?).await;
+    }
+    let ended = show(&client, args.program).await;
+    // Before what the program writes it would have scrolled away.
+    started.iter().for_each(|started| output::note(started));
+    ended
+}
+
+/// Shows a new session in this terminal, to its end or until the person leaves.
+async fn show(client: &Client, program: ProgramArgs) -> Result<u8, Failure> {
+    let session = program.create(client).await?;
+    let end = attach::interactive(client, &session.id, Mode::Write, Begin::Output).await?;
+    if let End::Exited(ended) = &end
+        && ended.signal.is_some()
+    {
+        output::note(&format!("{} {}", escape(&session.name), exit::in_words(ended)));
+    }
+    Ok(code(client, &session, &end))
+}
+
+/// Passes on what a new session says, and to it what is said here.
+async fn follow(client: &Client, session: &Session) -> Result<u8, Failure> {
+    match plain::follow(client, &session.id).await {
+        Err(Failure::ClosedPipe) => Err(unread(client, session).await),
+        followed => Ok(code(client, session, &followed?)),
+    }
+}
+
+fn code(client: &Client, session: &Session, end: &End) -> u8 {
     match end {
-        End::Exited(ended) => {
-            if is_interactive && ended.signal.is_some() {
-                output::note(&format!("{} {}", escape(&session.name), exit::in_words(&ended)));
-            }
-            Ok(exit::of_program(&ended))
-        }
-        left => Ok(super::attach::left(&client, &session.name, Mode::Write, &left)),
+        End::Exited(ended) => exit::of_program(ended),
+        left => super::attach::left(client, &session.name, Mode::Write, left),
     }
 }
 
