@@ -49,7 +49,11 @@ pub(super) async fn show(mut counter: Counter, mut view: View) -> Result<u8, Fai
         Outcome::Left if counter.desk.finishing().is_none() && !counter.desk.paired().is_empty() => {
             Ok(exit::OK)
         }
-        Outcome::Left => Err(words::interrupted(counter.desk.finishing())),
+        Outcome::Left => {
+            // It is what was asked for: the code alone tells a script that nobody was let in.
+            output::note(&words::broken_off(counter.desk.finishing()));
+            Ok(exit::FAILED)
+        }
     }
 }
 

@@ -186,6 +186,17 @@ pub(super) fn interrupted(finishing: Option<&RequestView>) -> Failure {
     }
 }
 
+/// The same for the person who broke it off.
+pub(super) fn broken_off(finishing: Option<&RequestView>) -> String {
+    match finishing {
+        None => "the offer was withdrawn, and nothing was paired".to_owned(),
+        Some(request) => format!(
+            "{} was approved, and may still finish by itself: `transom devices` shows whether it did",
+            name(request)
+        ),
+    }
+}
+
 /// The device's name for itself, in quotes.
 pub(super) fn name(request: &RequestView) -> String {
     format!("\"{}\"", escape(&request.label))
