@@ -25,8 +25,13 @@ pub enum PathsError {
     #[error("neither TRANSOM_DIR nor HOME is set, so there is no place for the daemon's files")]
     NoHome,
     /// A relative path would mean another folder to each caller.
-    #[error("TRANSOM_DIR must be an absolute path, and is `{0}`")]
-    Relative(String),
+    #[error("{place} must be an absolute path, and is `{path}`")]
+    Relative {
+        /// The flag or variable.
+        place: &'static str,
+        /// The path.
+        path: String,
+    },
     /// The kernel's limit for the path of a Unix socket.
     #[error(
         "the socket's path `{path}` is {length} bytes long, and the kernel takes at most {MAX_SOCKET_PATH}"
@@ -44,7 +49,7 @@ impl PathsError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::NoHome => "set HOME, or TRANSOM_DIR to a folder of your own",
-            Self::Relative(_) => "set TRANSOM_DIR to an absolute path",
+            Self::Relative { .. } => "say the whole path, from / on",
             Self::SocketPathTooLong { .. } => {
                 "set TRANSOM_DIR (or XDG_RUNTIME_DIR, if TRANSOM_DIR is not set) to a shorter path"
             }
@@ -66,9 +71,13 @@ impl Paths {
     }
 
     fn resolve(dir: Option<&Path>, variable: impl Fn(&str) -> Option<PathBuf>) -> Result<Self, PathsError> {
-        let paths = match dir.map(Path::to_path_buf).or_else(|| variable("TRANSOM_DIR")) {
-            Some(dir) if dir.is_relative() => return Err(PathsError::Relative(dir.display().to_string())),
-            Some(dir) => Self {
+        let named = dir.map(|dir| ("--dir", dir.to_path_buf()));
+        let paths = match named.or_else(|| Some(("TRANSOM_DIR", variable("TRANSOM_DIR")?))) {
+            Some((place, dir)) if dir.is_relative() => {
+                let path = dir.display().to_string();
+                return Err(PathsError::Relative { place, path });
+            }
+            Some((_, dir)) => Self {
                 config: dir.join("config.toml"),
                 state: dir.clone(),
                 runtime: dir,
@@ -187,6 +196,18 @@ mod tests {
             Paths::resolve(None, variable).unwrap().state,
             Path::new("/environment")
         );
+    }
+
+    #[test]
+    fn a_relative_path_is_refused_by_the_name_of_where_it_stands() {
+        let variable = |_: &str| Some(PathBuf::from("relative"));
+        let flag = Paths::resolve(Some(Path::new("relative")), variable).unwrap_err();
+        assert_eq!(
+            flag.to_string(),
+            "--dir must be an absolute path, and is `relative`"
+        );
+        let variable = Paths::resolve(None, variable).unwrap_err();
+        assert!(variable.to_string().starts_with("TRANSOM_DIR "), "{variable}");
     }
 
     #[test]

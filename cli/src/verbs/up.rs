@@ -5,7 +5,7 @@ use std::{io::IsTerminal, path::PathBuf};
 use daemon::{UpError, UpOptions};
 use protocol::access::Ready;
 
-use crate::{escape::escape, exit, failure::Failure, output};
+use crate::{escape::escape, exit, failure::Failure, output, wrap::wrap};
 
 /// Arguments of `up`.
 #[derive(Debug, clap::Args)]
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         let said = if args.json {
             output::json(ready)
         } else {
-            output::line(&described(ready))
+            output::line(&described(ready, output::width()))
         };
         // Who started it may have gone: it serves all the same.
         said.ok();
@@ -81,7 +81,7 @@ pub(super) fn failure(error: &UpError) -> Failure {
     }
 }
 
-fn described(ready: &Ready) -> String {
+fn described(ready: &Ready, width: Option<usize>) -> String {
     let mut lines = vec![format!(
         "ready: transom {}, instance {}",
         ready.version, ready.instance
@@ -98,9 +98,14 @@ fn described(ready: &Ready) -> String {
     for warning in &ready.warnings {
         lines.push(format!("warning    {}", escape(warning)));
     }
-    lines.join("\n")
+    let broken = lines
+        .iter()
+        .flat_map(|line| wrap(line, width.unwrap_or(usize::MAX), NAMES));
+    broken.collect::<Vec<_>>().join("\n")
 }
 
+/// Columns of the names, and the blanks behind them.
+const NAMES: usize = 11;
 /// Where the listeners would be listed.
 const LOCKED_DOWN: &str = "listener   none: locked down; `transom lockdown --lift` opens the remote ways in";
 
@@ -128,10 +133,15 @@ mod tests {
             warnings: vec!["nobody\u{1b} comes".to_owned()],
         };
         assert_eq!(
-            described(&ready),
+            described(&ready, None),
             "ready: transom 1.0, instance 0123\nsocket     /run/transom.sock\n\
              listener   127.0.0.1:7443 (localhost, 127.0.0.1)\npin        sha256/x\n\
              warning    nobody\\u{1b} comes"
+        );
+        assert!(
+            described(&ready, Some(40)).contains(
+                "\nlistener   127.0.0.1:7443 (localhost,\n           127.0.0.1)\npin        sha256/x"
+            )
         );
     }
 }
