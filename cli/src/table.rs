@@ -3,11 +3,15 @@
 use anstyle::Style;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::{escape::escape, frame::Span, output::STRONG};
+use crate::{escape::escape, frame::Span, output::STRONG, wrap::wrap};
 
 /// Rows under a heading; every cell is escaped on its way in.
 pub(crate) struct Table {
     rows: Vec<Vec<Span>>,
+    /// How many of the last columns stand below their row where there is no room for all.
+    folded: usize,
+    /// Whether the last column goes on below instead of being cut.
+    wraps: bool,
 }
 
 impl Table {
@@ -16,7 +20,19 @@ impl Table {
         let heading = |text: &&str| Span::styled(*text, STRONG);
         Self {
             rows: vec![headings.iter().map(heading).collect()],
+            folded: 0,
+            wraps: false,
         }
+    }
+
+    /// The same whose last columns, so many, stand below their row where there is no room for all.
+    pub(crate) fn folding(self, folded: usize) -> Self {
+        Self { folded, ..self }
+    }
+
+    /// The same whose last column goes on below instead of being cut.
+    pub(crate) fn wrapping(self) -> Self {
+        Self { wraps: true, ..self }
     }
 
     /// Adds a row of as many cells as there are headings.
@@ -55,25 +71,76 @@ impl Table {
     /// The table's lines, each cut to the width if there is one. The last column gives way first; where too little of it
     /// would remain, the first one does.
     pub(crate) fn lines(&self, width: Option<usize>) -> Vec<Vec<Span>> {
-        let mut widths: Vec<usize> = (0..self.rows[0].len())
-            .map(|column| {
-                self.rows
-                    .iter()
-                    .map(|row| row[column].text.width())
-                    .max()
-                    .unwrap_or_default()
-            })
-            .collect();
+        let mut widths = self.widths();
+        let whole = widths.iter().map(|width| width + GAP).sum::<usize>() - GAP;
+        let is_folded = width.is_some_and(|width| whole > width);
+        if is_folded {
+            widths.truncate(widths.len() - self.folded);
+        }
         if let (Some(width), [first, middle @ .., last]) = (width, &mut widths[..]) {
             let others: usize = middle.iter().map(|width| width + GAP).sum::<usize>() + GAP;
             let room = width.saturating_sub(others + LAST.min(*last));
             *first = (*first).min(room.max(FIRST));
         }
-        self.rows
-            .iter()
-            .map(|row| line(row, &widths, width.unwrap_or(usize::MAX)))
-            .collect()
+        let room = width.unwrap_or(usize::MAX);
+        let above = |row: &[Span]| match self.wraps {
+            true => wrapped(row, &widths, room),
+            false => vec![line(row, &widths, room)],
+        };
+        let mut lines = above(&self.rows[0]);
+        for row in &self.rows[1..] {
+            lines.extend(above(row));
+            if is_folded && self.folded > 0 {
+                lines.push(self.below(row, room));
+            }
+        }
+        lines
     }
+
+    /// The widths of all columns.
+    fn widths(&self) -> Vec<usize> {
+        let width = |column: usize| self.rows.iter().map(|row| row[column].text.width()).max();
+        let columns = 0..self.rows[0].len();
+        columns.map(|column| width(column).unwrap_or_default()).collect()
+    }
+
+    /// What stands below a row: its last columns, each behind its heading.
+    fn below(&self, row: &[Span], room: usize) -> Vec<Span> {
+        let first = row.len() - self.folded;
+        let named = self.rows[0][first..].iter().zip(&row[first..]);
+        let named = named.map(|(heading, cell)| format!("{} {}", heading.text.to_lowercase(), cell.text));
+        let text = named.collect::<Vec<_>>().join(&" ".repeat(GAP));
+        vec![Span::plain(cut(&format!("{}{text}", " ".repeat(GAP)), room))]
+    }
+}
+
+/// The same in as many lines as the last cell needs.
+fn wrapped(row: &[Span], widths: &[usize], room: usize) -> Vec<Vec<Span>> {
+    let (Some(cell), [before @ .., _]) = (row.last(), widths) else {
+        return Vec::new();
+    };
+    let indent = before.iter().map(|width| width + GAP).sum::<usize>();
+    let left = room.saturating_sub(indent);
+    if left < LAST || row.len() != widths.len() {
+        return vec![line(row, widths, room)];
+    }
+    let fits = |word: &str| word.width() <= left;
+    let (indent, beside) = match cell.text.split(' ').all(fits) {
+        true => (indent, true),
+        false => (2 * GAP, false),
+    };
+    let left = room - indent;
+    let mut pieces = wrap(&cell.text, left, 0).into_iter();
+    let mut first = row.to_vec();
+    let begins = if beside { pieces.next() } else { None };
+    first[row.len() - 1] = Span::styled(begins.unwrap_or_default(), cell.style);
+    let goes_on = |piece: String| {
+        let text = Span::styled(cut(&piece, left), cell.style);
+        vec![Span::plain(" ".repeat(indent)), text]
+    };
+    std::iter::once(line(&first, widths, room))
+        .chain(pieces.map(goes_on))
+        .collect()
 }
 
 /// The row's cells, padded to their columns' widths; blanks at the end are left out.
@@ -165,6 +232,32 @@ mod tests {
                 .lines()
                 .all(|line| line.chars().count() <= 20)
         );
+    }
+
+    #[test]
+    fn columns_that_have_no_room_stand_below_their_row() {
+        let mut table = Table::new(&["NAME", "STATE", "FROM", "NODE"]).folding(2);
+        table.row(["phone", "live", "192.0.2.1", "none"]);
+        let wide = "NAME   STATE  FROM       NODE\nphone  live   192.0.2.1  none";
+        assert_eq!(plain(&table, Some(80)), wide);
+        assert_eq!(
+            plain(&table, Some(24)),
+            "NAME   STATE\nphone  live\n  from 192.0.2.1  node …"
+        );
+    }
+
+    #[test]
+    fn a_last_column_that_wraps_is_read_whole() {
+        let mut table = Table::new(&["KEY", "VALUE"]).wrapping();
+        table.row(["a.b", "[\"one\", \"two\", \"three\"]"]);
+        table.row(["a.c", "4"]);
+        assert_eq!(
+            plain(&table, Some(20)),
+            "KEY  VALUE\na.b  [\"one\", \"two\",\n     \"three\"]\na.c  4"
+        );
+        table.row(["a.d", "/a/long/path/of"]);
+        table.row(["a.e", "/a/longer/path/of"]);
+        assert!(plain(&table, Some(20)).ends_with("\na.d  /a/long/path/of\na.e\n    /a/longer/path/of"));
     }
 
     #[test]

@@ -102,7 +102,8 @@ fn seen(last: Option<Timestamp>, now: Timestamp) -> String {
 }
 
 fn table(devices: &[DeviceRecord], now: Timestamp) -> Table {
-    let mut table = Table::new(&["LABEL", "ID", "ROLE", "LIVE", "SEEN", "EXPIRES", "FROM", "NODE"]);
+    let headings = ["LABEL", "ID", "ROLE", "LIVE", "SEEN", "EXPIRES", "FROM", "NODE"];
+    let mut table = Table::new(&headings).folding(2);
     for device in devices {
         let role = match (device.can_revoke, device.key_bound) {
             (true, _) => format!("{}, revokes", device.role),

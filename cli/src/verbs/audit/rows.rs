@@ -4,7 +4,7 @@ use jiff::ZonedDateTime;
 use protocol::{access::DeviceRecord, audit::AuditRecord, sessions::Session};
 use unicode_width::UnicodeWidthStr;
 
-use crate::{escape::escape, output::STRONG, table::cut};
+use crate::{escape::escape, output::STRONG, table::cut, wrap::wrap};
 
 /// What ids are called.
 #[derive(Debug, Default)]
@@ -23,7 +23,7 @@ impl Rows {
             .join("\n")
     }
 
-    /// One row; cut where there is a width.
+    /// One row; in several lines where there is a width that it does not fit.
     pub(super) fn line(&self, row: &AuditRecord, now: &ZonedDateTime, width: Option<usize>) -> String {
         let at = row.time.to_zoned_datetime(now.time_zone().clone());
         let is_today = at.date() == now.date();
@@ -65,7 +65,7 @@ pub(super) fn heading(width: Option<usize>) -> String {
     format!("{STRONG}{}{STRONG:#}", laid_out(&names, width))
 }
 
-/// Cells in their columns; the last has what is left of the width.
+/// Cells in their columns; the last has what is left of the width, or lines of its own below where that is too little.
 fn laid_out(cells: &[String; 5], width: Option<usize>) -> String {
     let mut line = String::new();
     for (cell, column) in cells.iter().zip(COLUMNS) {
@@ -74,9 +74,21 @@ fn laid_out(cells: &[String; 5], width: Option<usize>) -> String {
         line.push_str(&text);
         line.extend(std::iter::repeat_n(' ', blanks));
     }
-    line.push_str(&escape(&cells[COLUMNS.len()]));
-    let line = line.trim_end();
-    width.map_or_else(|| line.to_owned(), |width| cut(line, width))
+    let facts = escape(&cells[COLUMNS.len()]);
+    match width {
+        Some(width) if line.width() + facts.width() > width => {
+            let mut lines = vec![cut(line.trim_end(), width)];
+            let indent = COLUMNS[0] + GAP;
+            let below = wrap(&facts, width.saturating_sub(indent).max(1), 0);
+            lines.extend(
+                below
+                    .iter()
+                    .map(|facts| cut(&format!("{:indent$}{facts}", ""), width)),
+            );
+            lines.join("\n")
+        }
+        _ => format!("{line}{facts}").trim_end().to_owned(),
+    }
 }
 
 /// Columns of time, who, what and whom.
@@ -109,9 +121,15 @@ mod tests {
             line(&row("ok", None), now, Some(80)),
             "09:00:05        dev_01234567  pairing_requested     ses_01234567"
         );
-        let long = line(&row("not_permitted", Some("write")), now, Some(80));
-        assert_eq!(long.chars().count(), 80);
-        assert!(long.contains("not_permitted"), "{long}");
+        assert_eq!(
+            line(&row("not_permitted", Some("write")), now, Some(80)),
+            "09:00:05        dev_01234567  pairing_requested     ses_01234567\n                not_permitted: write"
+        );
+        let long = line(&row("ok", Some(&"a fact ".repeat(20))), now, Some(80));
+        assert!(
+            long.lines().count() > 2 && long.lines().all(|line| line.chars().count() <= 80),
+            "{long}"
+        );
         assert!(line(&row("ok", Some("a\u{1b}b")), now, None).ends_with("a\\u{1b}b"));
     }
 
