@@ -183,7 +183,6 @@ impl Verb {
         };
         match self {
             Self::Up(args) => up::run(&args),
-            Self::Config(args) => config::run(&args),
             Self::ShellInit(args) => shell_init::run(&args),
             client => {
                 let runtime = tokio::runtime::Builder::new_current_thread()
@@ -229,7 +228,7 @@ impl Verb {
 
     async fn ask(self, target: &Target) -> Result<u8, Failure> {
         match self {
-            Self::Up(_) | Self::Config(_) | Self::ShellInit(_) => {
+            Self::Up(_) | Self::ShellInit(_) => {
                 unreachable!("these run without a client")
             }
             Self::Run(args) => run::run(args, target).await,
@@ -263,6 +262,7 @@ impl Verb {
             Self::Guests(args) => guests::run(&args).await,
             Self::Status(args) => status::run(&args).await,
             Self::Certs(args) => certs::run(&args).await,
+            Self::Config(args) => config::run(&args).await,
             Self::Reload(args) => reload::run(&args).await,
             Self::Restart(args) => restart::run(&args).await,
             Self::Shutdown(args) => shutdown::run(&args).await,

@@ -11,7 +11,10 @@ use std::{
 
 use axum::response::{IntoResponse, Response};
 use certs::{CertsError, PairFilesError};
-use protocol::{Problem, access::Reloaded};
+use protocol::{
+    Problem,
+    access::{Configured, Reloaded},
+};
 use server::{HeldDoors, audit::AuditRow};
 use tokio::sync::Notify;
 
@@ -20,7 +23,7 @@ use self::watch::{Look, look};
 use crate::{
     app::App,
     certificates,
-    config::{Config, ConfigError, Layers},
+    config::{Config, ConfigError, Layers, Source},
     paths::Paths,
     service, up,
 };
@@ -110,6 +113,17 @@ impl Reloads {
     /// Wants a reload: whoever follows does it.
     pub(crate) fn want(&self) {
         self.wanted.notify_one();
+    }
+
+    /// What is in force, by key. Waits for a reload that is under way.
+    pub(crate) async fn in_force(&self) -> Vec<Configured> {
+        let (_, layers) = &*self.in_force.lock().await;
+        let configured = |(key, value, source): (&str, String, &Source)| Configured {
+            key: key.to_owned(),
+            value,
+            source: source.to_string(),
+        };
+        layers.entries().map(configured).collect()
     }
 
     /// Why the daemon is not as it is configured, in sentences; nothing where it is.

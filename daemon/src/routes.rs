@@ -1,6 +1,7 @@
 //! Every route of the product, each with its scope.
 
 mod certificates;
+mod configuration;
 mod events;
 mod reload;
 mod restart;
@@ -24,6 +25,12 @@ use crate::{
 pub fn routes() -> Routes<App> {
     Routes::new()
         .route::<DaemonManage, _, _>(Method::GET, "/v1/status", None, status::status)
+        .route::<DaemonManage, _, _>(
+            Method::GET,
+            "/v1/configuration",
+            None,
+            configuration::configuration,
+        )
         .route::<DaemonManage, _, _>(Method::POST, "/v1/shutdown", None, shutdown::shutdown)
         .route::<DaemonManage, _, _>(Method::POST, "/v1/reload", None, reload::reload)
         .route::<DaemonManage, _, _>(Method::POST, "/v1/restart", None, restart::restart)

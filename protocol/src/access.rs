@@ -216,6 +216,17 @@ pub struct Status {
     pub sessions: u64,
 }
 
+/// A value that the running daemon goes by, in the answer to `GET /v1/configuration`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Configured {
+    /// The key, `section.name`.
+    pub key: String,
+    /// The value, as the configuration file writes it.
+    pub value: String,
+    /// Where it came from: `default`, `flag`, a variable's name, or the file's path.
+    pub source: String,
+}
+
 /// The tailnet by which a daemon is reached.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TailnetStatus {

@@ -221,6 +221,14 @@ async fn a_bad_file_changes_nothing_and_says_so_until_it_is_mended() {
         let said = until_degraded(&daemon, why).await;
         assert_eq!(said.tls[0].address, daemon.address().to_string());
     }
+    configure(&daemon, "[pairing]\nmax_pending = none\n");
+    let shown = daemon.cli(&["config", "show"]).await;
+    assert_eq!(shown.code, 64, "{shown:?}");
+    assert!(
+        shown.stderr.starts_with("\nthe running daemon goes on with:\n")
+            && shown.stdout.contains("max_pending"),
+        "{shown:?}"
+    );
     configure(&daemon, &good);
     until("the mended file", async || {
         status(&daemon).await.degraded.is_empty().then_some(())
