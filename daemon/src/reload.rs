@@ -277,4 +277,4 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// What the audit trail calls it.
-pub(crate) const RELOAD: &str = "reload";
+pub(crate) const RELOAD: &str = "reloaded";

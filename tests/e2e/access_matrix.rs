@@ -161,13 +161,13 @@ fn admits(answer: &Answer, scope: Scope) -> bool {
         "proof_required",
         "access_ended",
     ];
-    let rights = ["not_permitted", "wrong_node", "unknown_node"];
+    let scopes = ["not_permitted", "wrong_node", "unknown_node"];
     let code = if answer.status < 400 {
         String::new()
     } else {
         answer.problem().code
     };
-    !rights.contains(&code.as_str()) && (scope == Scope::Public || !credentials.contains(&code.as_str()))
+    !scopes.contains(&code.as_str()) && (scope == Scope::Public || !credentials.contains(&code.as_str()))
 }
 
 struct Cast {

@@ -114,7 +114,7 @@ async fn a_new_name_is_taken_up_by_itself_and_no_request_is_lost() {
     assert_eq!(by_name().await.verdict(), "200");
     assert!(traffic.end().await > 0);
     let rows = daemon
-        .cli(&["audit", "--action", "reload", "--json"])
+        .cli(&["audit", "--action", "reloaded", "--json"])
         .await
         .json();
     assert_eq!(rows[0]["detail"], "listen.names", "{rows}");
@@ -303,7 +303,7 @@ async fn a_hangup_signal_reloads_and_ends_nothing() {
     daemon.signal(Signal::HUP);
     let reloads = async || {
         let rows = daemon
-            .cli(&["audit", "--action", "reload", "--json"])
+            .cli(&["audit", "--action", "reloaded", "--json"])
             .await
             .json();
         (rows.as_array().unwrap().len() == 1).then_some(())

@@ -45,7 +45,7 @@ fn in_words(me: &WhoAmI) -> String {
     format!("{who}; may {}", told.join(", "))
 }
 
-/// What needs no right, or none but to be known.
+/// What needs no scope, or none but to be known.
 const OF_ANYBODY: [&str; 2] = ["public", "any"];
 
 #[cfg(test)]

@@ -162,7 +162,7 @@ async fn who_attaches_while_the_disk_is_full_is_told_why_and_what_to_do_and_can_
         assert_eq!(
             terminal.exit().await.code,
             Some(1),
-            "not a matter of rights, and not of the link"
+            "not a matter of scopes, and not of the link"
         );
     }
     let screen = daemon.cli(&["screen", &session.name]).await;

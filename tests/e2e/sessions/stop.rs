@@ -112,7 +112,7 @@ async fn a_stop_whose_right_is_taken_away_happens_wholly_or_not_at_all() {
         assert_eq!(changed.status, 200);
         match stopped.status {
             200 => assert!(stopped.ok::<Stopped>().session.exit.is_some()),
-            // Its right had ended when it asked, or before the stop began.
+            // It had lost the scope when it asked, or before the stop began.
             401 | 403 => {
                 own.send_input(b"alive\n").await;
                 own.until("alive").await;

@@ -83,13 +83,13 @@ struct Node {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(super) struct WhoIs {
-    node: Option<Peer>,
+    node: Option<OtherNode>,
     user_profile: Option<UserProfile>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Peer {
+struct OtherNode {
     #[serde(rename = "StableID", default)]
     stable_id: String,
     #[serde(default)]

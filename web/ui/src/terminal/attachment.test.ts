@@ -203,7 +203,7 @@ test("a daemon that restarts is tried again without a question, one that has too
   expect(await again.end).toEqual({ kind: "lost", retryAfter: 5, why: "too_many" });
 });
 
-test("a device that lost a right is told so, unless it is one to look now", async () => {
+test("a device that lost a scope is told so, unless it is one to look now", async () => {
   const { socket, end } = await attach();
   socket.cut(4403);
   expect(await end).toEqual({ kind: "ended", reason: "not_permitted" });
