@@ -113,9 +113,8 @@ async fn pass(client: TcpStream, daemon: SocketAddr, state: &State) {
 
 /// Passes on record by record what the client says, and counts the encrypted ones (RFC 8446, 5.1).
 async fn up(from: &mut OwnedReadHalf, to: &mut OwnedWriteHalf, encrypted: &AtomicUsize) {
-    let mut record = Vec::new();
     loop {
-        record.resize(HEAD, 0);
+        let mut record = vec![0; HEAD];
         if from.read_exact(&mut record).await.is_err() {
             return;
         }
