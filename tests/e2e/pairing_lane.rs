@@ -159,7 +159,11 @@ async fn a_rejected_device_is_told_and_never_gets_a_token() {
     let mut device = daemon.pairing(Role::Viewer).await;
     device.ask().await;
     assert_eq!(decide(&daemon, &device, "reject").await.verdict(), "204");
-    assert_eq!(status(&device.poll(25).await), PollStatus::AccessDenied);
+    let told: Poll = device.poll(25).await.ok();
+    assert_eq!(
+        (told.status, told.cause.as_deref()),
+        (PollStatus::AccessDenied, Some("request_rejected"))
+    );
     assert_eq!(device.try_exchange("0").await.verdict(), "409 request_rejected");
     assert_eq!(
         decide(&daemon, &device, "approve").await.verdict(),

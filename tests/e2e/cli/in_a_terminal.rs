@@ -27,6 +27,21 @@ async fn attach_shows_the_screen_types_and_detaches_without_the_program_noticing
 }
 
 #[tokio::test]
+async fn that_run_started_a_daemon_is_on_the_screen_when_its_program_has_ended() {
+    let mut daemon = TestDaemon::start().await;
+    let config = "[listen]\ntls = [\"127.0.0.1:0\"]\n";
+    std::fs::write(daemon.folder().join("config.toml"), config).unwrap();
+    daemon.signal(Signal::TERM);
+    daemon.ended().await;
+    let terminal = TerminalOf::start(&daemon.command(&["run", "seq", "200"]), 160, 20).await;
+    assert_eq!(terminal.exit().await.code, Some(0));
+    let lines = terminal.until_shows("no daemon ran: started one").await;
+    let at = |text: &str| lines.iter().position(|line| line.starts_with(text));
+    assert!(at("200") < at("no daemon ran"), "{lines:?}");
+    assert_eq!(daemon.cli(&["shutdown"]).await.code, 0);
+}
+
+#[tokio::test]
 async fn attach_gives_the_session_the_terminals_size_and_follows_it() {
     let daemon = TestDaemon::start().await;
     let session = daemon.owner().shell("echo ready; read x").await;

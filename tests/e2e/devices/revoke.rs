@@ -39,6 +39,20 @@ async fn revoking_a_device_closes_its_open_streams() {
 }
 
 #[tokio::test]
+async fn the_command_names_the_sessions_that_the_device_typed_into_as_lists_do() {
+    let daemon = TestDaemon::start().await;
+    let session = daemon.owner().shell("read x; echo got-$x; sleep 600").await;
+    let device = daemon.device(Role::Operator).await;
+    let mut attached = device.attach(&session.id, Mode::Write, "screen").await;
+    attached.send_input(b"this\n").await;
+    attached.until("got-this").await;
+    let id = device.id().to_string();
+    let revoked = daemon.cli(&["revoke", "--yes", &id]).await;
+    let named = format!("made or typed into {}\n", session.name);
+    assert!(revoked.stdout.ends_with(&named), "{revoked:?}");
+}
+
+#[tokio::test]
 async fn no_byte_leaves_for_a_revoked_device_after_the_reply() {
     let daemon = TestDaemon::start().await;
     let session = daemon.owner().shell(COUNTER).await;
