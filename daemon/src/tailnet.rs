@@ -19,7 +19,7 @@ use futures_util::future::BoxFuture;
 use pairing::TailnetIdentity;
 use server::{Access, RemotePeer, WhoIs, WhoIsAnswer};
 use tokio::{
-    sync::{Semaphore, watch},
+    sync::{Notify, Semaphore, watch},
     time::Instant,
 };
 
@@ -48,6 +48,8 @@ pub(crate) struct Tailnet {
     questions: Semaphore,
     /// When it was last said in the log that a question failed: whoever keeps coming shall not fill the disk.
     said: Mutex<Option<Instant>>,
+    /// Woken whenever tailscaled tells of a change, whatever that is.
+    told: Notify,
 }
 
 /// What tailscaled said last.
@@ -105,6 +107,7 @@ impl Tailnet {
             cache: Cache::default(),
             questions: Semaphore::new(QUESTIONS),
             said: Mutex::default(),
+            told: Notify::new(),
         }
     }
 

@@ -49,6 +49,8 @@ pub(crate) async fn keep(tailnet: &Tailnet, certificates: &Certificates, is_othe
         let Wanted::Named(name) = wanted else {
             if wanted == Wanted::Nothing {
                 tailnet.certificate.send_replace(Certificate::Disabled);
+                // Whatever failed before was another's: what it is enabled for is asked for at once.
+                kept = Kept::default();
             }
             tokio::select! {
                 changed = seen.changed() => if changed.is_err() { return },
@@ -67,6 +69,7 @@ pub(crate) async fn keep(tailnet: &Tailnet, certificates: &Certificates, is_othe
         }
         tokio::select! {
             changed = seen.changed() => if changed.is_err() { return },
+            () = tailnet.told.notified() => kept.hasten(),
             () = sleep(wait) => {}
         }
     }
@@ -96,6 +99,8 @@ struct Kept {
     /// When it is tried again.
     again: Option<Instant>,
     failures: u32,
+    /// When tailscaled said last that this user may not ask, which its owner may change at any time.
+    denied: Option<Instant>,
 }
 
 impl Kept {
@@ -127,6 +132,14 @@ impl Kept {
             .map_or(Duration::ZERO, |(_, pair)| due_in(pair, now).min(LOOK))
     }
 
+    /// Tries it sooner, after tailscaled told of a change: where it said itself that this user may not ask, that costs nobody else
+    /// anything.
+    fn hasten(&mut self) {
+        if let (Some(again), Some(denied)) = (&mut self.again, self.denied) {
+            *again = (*again).min(denied + FIRST_PAUSE);
+        }
+    }
+
     async fn renew(&mut self, name: &str, tailnet: &Tailnet, certificates: &Certificates) {
         if self.served.is_none() && self.failures == 0 {
             tailnet.certificate.send_replace(Certificate::Awaited);
@@ -134,7 +147,7 @@ impl Kept {
         match fetch(name, tailnet).await {
             Ok(pair) => {
                 let now = certificates::now();
-                self.failures = 0;
+                (self.failures, self.denied) = (0, None);
                 // As long as it has no newer one, tailscaled is at it: the nearer the end, the oftener it is asked.
                 self.again = due_in(&pair, now)
                     .is_zero()
@@ -142,7 +155,10 @@ impl Kept {
                 self.serve(name, Arc::new(pair), tailnet, certificates);
             }
             Err(error) => {
-                self.again = Some(Instant::now() + pause(self.failures));
+                let is_denied = matches!(error, NoCertificate::Asked(LocalApiError::Denied(_)));
+                self.denied = is_denied.then(Instant::now);
+                let longest = if is_denied { LONGEST_DENIED } else { LOOK };
+                self.again = Some(Instant::now() + pause(self.failures).min(longest));
                 self.failures = self.failures.saturating_add(1);
                 let why = explained(&error);
                 tracing::warn!(name, why, "there is no certificate from the tailnet");
@@ -212,6 +228,9 @@ const LOOK: Duration = Duration::from_secs(60 * 60);
 
 /// Between the first attempt that failed and the next.
 const FIRST_PAUSE: Duration = Duration::from_secs(60);
+
+/// The longest pause where tailscaled itself says no.
+const LONGEST_DENIED: Duration = Duration::from_secs(5 * 60);
 
 /// At least between two questions for a newer one.
 const SOON: Duration = Duration::from_secs(1);

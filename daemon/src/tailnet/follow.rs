@@ -80,6 +80,7 @@ impl Tailnet {
         // Whatever has changed may be who somebody is.
         self.cache.empty();
         let outcome = self.look().await;
+        self.told.notify_one();
         if self.seen().owner() != before.as_deref() {
             access.close_unlisted();
         }

@@ -92,6 +92,27 @@ async fn failing_to_get_it_is_a_warning_and_the_identitys_own_serves() {
 }
 
 #[tokio::test]
+async fn what_could_not_be_had_is_asked_for_at_once_when_it_is_enabled_anew() {
+    let tailscaled = tailnet();
+    let daemon = daemon(&tailscaled, r#"["self"]"#).await;
+    let phone = Tunnel::from(PHONE, listener_at(&daemon, NODE).await).await;
+    let is = |wanted: TailnetCertificate| {
+        let daemon = &daemon;
+        move || async move { (certificate(daemon).await == wanted).then_some(()) }
+    };
+    // By itself it would be asked for again after a minute, after two, and so on.
+    for times in 1..4 {
+        tailscaled.certify_not(500, "the authority does not answer\n");
+        until("the certificate to fail", is(TailnetCertificate::Failed)).await;
+        assert_eq!(tailscaled.asked("cert/"), times);
+        tailscaled.uncertify();
+        until("it to be off", is(TailnetCertificate::Disabled)).await;
+    }
+    let pem = tailscaled.certify(QUARTER);
+    until_shown(phone.address(), tailscaled.name(), &pin_of(&pem)).await;
+}
+
+#[tokio::test]
 async fn it_is_renewed_before_it_ends() {
     let tailscaled = tailnet();
     // It is asked for anew after a quarter of this, and still good until then on a busy machine as well.

@@ -74,6 +74,21 @@ fn failures_are_tried_again_less_and_less_often_and_never_given_up() {
 }
 
 #[test]
+fn who_may_not_ask_asks_again_soon_after_a_change_and_not_oftener_than_at_first() {
+    let now = Instant::now();
+    let mut kept = Kept {
+        again: Some(now + LOOK),
+        failures: 9,
+        ..Kept::default()
+    };
+    kept.hasten();
+    assert_eq!(kept.again, Some(now + LOOK), "an authority is left alone");
+    kept.denied = Some(now);
+    kept.hasten();
+    assert_eq!(kept.again, Some(now + Duration::from_secs(60)));
+}
+
+#[test]
 fn there_is_one_to_get_where_the_tailnet_hands_them_out_for_the_name() {
     let seen = |phase, node| Seen {
         phase,
