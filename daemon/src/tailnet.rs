@@ -46,10 +46,19 @@ pub(crate) struct Tailnet {
     cache: Cache,
     /// Questions about peers that are under way.
     questions: Semaphore,
-    /// When it was last said in the log that a question failed: whoever keeps coming shall not fill the disk.
-    said: Mutex<Option<Instant>>,
+    /// Questions about peers that failed since one was answered.
+    unanswered: Mutex<Unanswered>,
     /// Woken whenever tailscaled tells of a change, whatever that is.
     told: Notify,
+}
+
+#[derive(Default)]
+struct Unanswered {
+    count: u64,
+    /// Why the last one did.
+    why: String,
+    /// When it was last said in the log: whoever keeps coming shall not fill the disk.
+    said: Option<Instant>,
 }
 
 /// What tailscaled said last.
@@ -106,7 +115,7 @@ impl Tailnet {
             owned: Mutex::default(),
             cache: Cache::default(),
             questions: Semaphore::new(QUESTIONS),
-            said: Mutex::default(),
+            unanswered: Mutex::default(),
             told: Notify::new(),
         }
     }
@@ -182,22 +191,40 @@ impl Tailnet {
             return Ok(None);
         };
         let who = self.api.who_is(address).await?;
+        self.unanswered().count = 0;
         if let Some(who) = &who {
             self.cache.keep(asked, address, who);
         }
         Ok(who)
     }
 
-    fn say_unasked(&self, address: IpAddr, error: &LocalApiError) {
-        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        if said.is_none_or(|said| said.elapsed() >= SAID_EVERY) {
-            *said = Some(Instant::now());
+    /// Why nobody new comes in, where questions about peers fail: how many did since one was answered, and the last one's error.
+    fn deafness(&self) -> Option<String> {
+        let unanswered = self.unanswered();
+        (unanswered.count > 0).then(|| {
+            format!(
+                "who comes over the tailnet cannot be asked, and is closed: {} times in a row, the last time as {}",
+                unanswered.count, unanswered.why
+            )
+        })
+    }
+
+    fn note_unanswered(&self, address: IpAddr, error: &LocalApiError) {
+        let mut unanswered = self.unanswered();
+        unanswered.count += 1;
+        unanswered.why = error.to_string();
+        if unanswered.said.is_none_or(|said| said.elapsed() >= SAID_EVERY) {
+            unanswered.said = Some(Instant::now());
             tracing::warn!(%address, %error, "who comes over the tailnet cannot be asked and is closed, which is said once a minute");
         }
     }
 
     fn allowed(&self) -> MutexGuard<'_, Vec<Allowed>> {
         self.allow.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn unanswered(&self) -> MutexGuard<'_, Unanswered> {
+        self.unanswered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn listeners(&self) -> MutexGuard<'_, BTreeSet<SocketAddr>> {
@@ -229,7 +256,7 @@ impl WhoIs for Tailnet {
                 Ok(Some(who)) => self.judge(who),
                 Ok(None) => WhoIsAnswer::Refused,
                 Err(error) => {
-                    self.say_unasked(address, &error);
+                    self.note_unanswered(address, &error);
                     WhoIsAnswer::Refused
                 }
             }

@@ -173,6 +173,7 @@ impl TailnetListeners {
                 tags.join(", ")
             ));
         }
+        problems.extend(self.tailnet.deafness());
         if let Certificate::Failed(why) = self.tailnet.certificate() {
             problems.push(format!("browsers warn of the certificate: {why}"));
         }

@@ -54,6 +54,9 @@ async fn one_that_dies_and_starts_again_leaves_the_listener_and_who_is_attached(
     tailscaled.kill().await;
     until_it_is(&daemon, TailnetState::Unknown).await;
     shut_out(PHONE, phone.at).await;
+    let problems = async || status(&daemon).await.tailnet.unwrap().problems.join(" ");
+    let deaf = "who comes over the tailnet cannot be asked";
+    assert!(problems().await.contains(deaf), "{}", problems().await);
     phone.attached.send_input(b"still here\n").await;
     phone.attached.until("still here").await;
     // It knows nothing of itself at first.
@@ -66,6 +69,7 @@ async fn one_that_dies_and_starts_again_leaves_the_listener_and_who_is_attached(
     until_it_is(&daemon, TailnetState::Running).await;
     assert_eq!(listener_at(&daemon, NODE).await, phone.at);
     until_it_comes_in(&daemon, &phone.tunnel).await;
+    assert!(!problems().await.contains(deaf));
     phone.attached.send_input(b"and after\n").await;
     phone.attached.until("and after").await;
 }
