@@ -159,17 +159,21 @@ impl Bound {
     /// What a device reaches best: a name of the user's own, else the name in the tailnet, else an address of the network, else
     /// the near end of a tunnel.
     fn link_authority(&self) -> Option<String> {
-        let over_tailnet = self.tailnet.as_ref().map(|(_, port)| *port);
-        let port = self.open().next().map(|at| at.port()).or(over_tailnet)?;
+        let is_outside = |at: &SocketAddr| !at.ip().is_loopback();
+        let first = self.open().next().map(|at| at.port());
         if let Some(name) = self.names.first() {
+            // Others ask by it: a port that only this machine reaches is the last to try.
+            let outside = self.open().find(is_outside).map(|at| at.port());
+            let over_tailnet = self.tailnet.as_ref().map(|(_, port)| *port);
+            let port = outside.or(over_tailnet).or(first)?;
             return Some(format!("{name}:{port}"));
         }
         if let Some((host, port)) = &self.tailnet {
             return Some(format!("{host}:{port}"));
         }
-        let is_reachable = |at: &SocketAddr| !at.ip().is_loopback() && !at.ip().is_unspecified();
-        let reachable = self.open().find(is_reachable);
-        Some(reachable.map_or_else(|| format!("localhost:{port}"), |at| at.to_string()))
+        let reachable = self.open().find(|at| is_outside(at) && !at.ip().is_unspecified());
+        let near = || first.map(|port| format!("localhost:{port}"));
+        reachable.map(|at| at.to_string()).or_else(near)
     }
 }
 
@@ -184,5 +188,52 @@ impl Doors for RemoteDoors {
 
     fn closed(&self) {
         self.passed.shut(|_| true);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Bound, Door};
+
+    fn link(names: &[&str], tailnet: Option<(&str, u16)>, open: &[&str]) -> Option<String> {
+        let door = |at: &&str| {
+            let at = at.parse().unwrap();
+            let mut door = Door::new(at);
+            door.opened(at);
+            door
+        };
+        let bound = Bound {
+            names: names.iter().map(ToString::to_string).collect(),
+            tailnet: tailnet.map(|(host, port)| (host.to_owned(), port)),
+            doors: open.iter().map(door).collect(),
+        };
+        bound.link_authority()
+    }
+
+    #[test]
+    fn a_link_by_a_name_has_a_port_that_others_reach() {
+        let names = ["desk.example"];
+        let said = |tailnet, open: &[&str]| link(&names, tailnet, open).unwrap();
+        let near = "127.0.0.1:7443";
+        assert_eq!(said(None, &[near, "0.0.0.0:8443"]), "desk.example:8443");
+        assert_eq!(said(Some(("box.ts.net", 9443)), &[near]), "desk.example:9443");
+        assert_eq!(said(None, &[near]), "desk.example:7443", "it may be forwarded");
+        assert_eq!(link(&names, None, &[]), None);
+    }
+
+    #[test]
+    fn without_a_name_it_is_the_tailnets_or_an_address_or_the_near_end_of_a_tunnel() {
+        let near = "127.0.0.1:7443";
+        let tailnet = Some(("box.ts.net", 9443));
+        assert_eq!(link(&[], tailnet, &[near]).as_deref(), Some("box.ts.net:9443"));
+        assert_eq!(
+            link(&[], None, &[near, "192.0.2.1:1"]).as_deref(),
+            Some("192.0.2.1:1")
+        );
+        assert_eq!(
+            link(&[], None, &["0.0.0.0:7443"]).as_deref(),
+            Some("localhost:7443")
+        );
+        assert_eq!(link(&[], None, &[]), None);
     }
 }
