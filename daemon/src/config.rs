@@ -5,7 +5,7 @@ mod layers;
 mod values;
 
 use std::{
-    net::SocketAddr,
+    net::{IpAddr, SocketAddr},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -14,6 +14,8 @@ pub(crate) use keys::near;
 pub use layers::{Layers, Source};
 use pairing::{Login, Role};
 
+use crate::tailnet::is_of_a_tailnet;
+
 /// A valid configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -21,6 +23,8 @@ pub struct Config {
     pub tls: Vec<SocketAddr>,
     /// `listen.tls`: the ports at which there is a TLS listener at each address of this machine in its tailnet.
     pub tailnet_ports: Vec<u16>,
+    /// `listen.dangerous_allow_any_interface`: those may be any.
+    pub any_interface: bool,
     /// `listen.names`: further host names that a browser may use.
     pub names: Vec<String>,
     /// `listen.certificate` and `listen.key`: a pair of the user's own.
@@ -162,6 +166,7 @@ impl Config {
             tailnet_mode: layers.parse("tailnet.mode", values::tailnet_mode)?,
             tailnet_allow: layers.parse("tailnet.allow", values::allowed)?,
             tailnet_socket: layers.parse("tailnet.socket", values::socket)?,
+            any_interface: layers.parse("listen.dangerous_allow_any_interface", values::flag)?,
             names: layers.parse("listen.names", values::names)?,
             pair: pair(layers)?,
             unauthenticated: layers.parse("limits.unauthenticated", values::count)?,
@@ -178,12 +183,11 @@ impl Config {
             disk: layers.parse("sessions.disk", values::disk)?,
             default_size: layers.parse("sessions.default_size", values::size)?,
         };
-        let any = layers.parse("listen.dangerous_allow_any_interface", values::flag)?;
-        if let Some(open) = config
-            .tls
-            .iter()
-            .find(|address| !any && !address.ip().is_loopback())
-        {
+        // Whoever comes to an address of a tailnet is asked about where there is one.
+        let has_tailnet = config.tailnet_mode == TailnetMode::Host;
+        let is_harmless = |ip: IpAddr| ip.is_loopback() || has_tailnet && is_of_a_tailnet(ip.to_canonical());
+        let mut harmful = config.tls.iter().filter(|address| !is_harmless(address.ip()));
+        if let Some(open) = harmful.next().filter(|_| !config.any_interface) {
             return Err(layers.bad_value(
                 "listen.tls",
                 &format!(

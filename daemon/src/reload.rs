@@ -266,7 +266,7 @@ async fn apply(app: &App, held: &HeldDoors<'_>, config: &Config, renew: bool) ->
     app.sessions
         .configure(|settings| up::configured(settings, config));
     let doors = &app.run.doors;
-    let mut degraded = doors.change(held, &config.tls, &config.names, renew).await;
+    let mut degraded = doors.change(held, config, renew).await;
     degraded.extend(doors.passed_elsewhere(&config.tls));
     degraded.extend(doors.configure_tailnet(&app.access, held, config).await);
     degraded

@@ -137,6 +137,16 @@ fn a_listener_of_the_tailnet_stands_among_the_others() {
 }
 
 #[test]
+fn an_address_of_the_tailnet_is_taken_where_whoever_comes_is_asked_about() {
+    let listen = "[listen]\ntls = [\"100.100.1.2:7443\", \"[fd7a:115c:a1e0::1]:7443\"]\n";
+    assert!(read(listen, &[], &[]).is_err());
+    let tailnet = format!("{listen}[tailnet]\nmode = \"host\"");
+    assert_eq!(read(&tailnet, &[], &[]).unwrap().0.tls.len(), 2);
+    let network = tailnet.replace("100.100.1.2", "192.168.1.2");
+    assert!(read(&network, &[], &[]).is_err());
+}
+
+#[test]
 fn any_interface_is_taken_where_it_is_asked_for() {
     let file = "[listen]\ntls = [\"0.0.0.0:0\"]\ndangerous_allow_any_interface = true";
     assert!(read(file, &[], &[]).is_ok());

@@ -5,7 +5,10 @@ use std::net::{IpAddr, SocketAddr};
 use server::{DoorChange, HeldDoors, Listener};
 
 use super::{Door, RemoteDoors};
-use crate::tailnet::{TailnetListeners, is_of_a_tailnet};
+use crate::{
+    config::Config,
+    tailnet::{TailnetListeners, is_of_a_tailnet},
+};
 
 impl RemoteDoors {
     /// Says in sentences which sockets of a service manager are at none of these addresses.
@@ -15,23 +18,17 @@ impl RemoteDoors {
         })
     }
 
-    /// Listens at these addresses, and no others, under these names; with `renew`, in a new generation at those where it does
-    /// already. Says in sentences what could not be done: then the former listener stays, unless that one reaches further than
-    /// any that is wanted. While the daemon is locked down nothing is bound until that is lifted.
-    pub(crate) async fn change(
-        &self,
-        held: &HeldDoors<'_>,
-        wanted: &[SocketAddr],
-        names: &[String],
-        renew: bool,
-    ) -> Vec<String> {
-        let mut plan = Plan::new(&self.bound().doors, wanted);
-        names.clone_into(&mut self.bound().names);
+    /// Listens at the configured addresses, and no others, under the configured names; with `renew`, in a new generation at those
+    /// where it does already. Says in sentences what could not be done: then the former listener stays, unless that one reaches
+    /// further than any that is wanted. While the daemon is locked down nothing is bound until that is lifted.
+    pub(crate) async fn change(&self, held: &HeldDoors<'_>, config: &Config, renew: bool) -> Vec<String> {
+        let (wanted, mut faults) = self.permitted(config);
+        let mut plan = Plan::new(&self.bound().doors, &wanted);
+        config.names.clone_into(&mut self.bound().names);
         if !held.are_open() {
             self.bound().doors = plan.kept.into_iter().chain(plan.new).collect();
-            return Vec::new();
+            return faults;
         }
-        let mut faults = Vec::new();
         let mut opened = Vec::new();
         for mut door in std::mem::take(&mut plan.new) {
             let in_the_way: Vec<Door> = plan
@@ -48,7 +45,7 @@ impl RemoteDoors {
                 }
                 Err(error) => {
                     faults.push(format!("{} cannot be bound: {error}", door.configured));
-                    opened.extend(self.put_back(in_the_way, wanted, &mut plan.kept).await);
+                    opened.extend(self.put_back(in_the_way, &wanted, &mut plan.kept).await);
                 }
             }
             plan.kept.push(door);
@@ -56,7 +53,7 @@ impl RemoteDoors {
         let (stays, goes) = plan
             .gone
             .into_iter()
-            .partition(|gone| !faults.is_empty() && !reaches_further(gone.configured, wanted));
+            .partition(|gone| !faults.is_empty() && !reaches_further(gone.configured, &wanted));
         let stays: Vec<Door> = stays;
         plan.kept.extend(stays.into_iter().map(|door| Door {
             is_stale: true,
@@ -64,6 +61,19 @@ impl RemoteDoors {
         }));
         self.publish(held, plan.kept, opened, &goes, renew).await;
         faults
+    }
+
+    /// Where to listen, and in sentences where not: without a tailnet nobody at an address of one would be asked about.
+    fn permitted(&self, config: &Config) -> (Vec<SocketAddr>, Vec<String>) {
+        let is_unguarded = |at: &SocketAddr| {
+            self.tailnet.is_none() && !config.any_interface && is_of_a_tailnet(at.ip().to_canonical())
+        };
+        let (unguarded, permitted): (Vec<SocketAddr>, Vec<_>) =
+            config.tls.iter().partition(|at| is_unguarded(at));
+        let fault = |at: &SocketAddr| {
+            format!("{at} is an address of the tailnet, and tailnet.mode waits for a restart")
+        };
+        (permitted, unguarded.iter().map(fault).collect())
     }
 
     /// Begins a new generation of every listener, at the same sockets: what they show is issued by somebody else from now on.
