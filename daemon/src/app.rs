@@ -29,6 +29,13 @@ impl App {
         }
     }
 
+    /// Why the daemon is not as it is configured, in sentences; nothing where it is.
+    pub(crate) fn degraded(&self) -> Vec<String> {
+        let mut degraded = self.run.reloads.degraded();
+        degraded.extend(self.run.doors.tailnet_faults());
+        degraded
+    }
+
     /// What is configured and is not as it should be, in sentences.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let tailnet = self.run.doors.tailnet();

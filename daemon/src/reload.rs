@@ -184,12 +184,13 @@ pub(crate) async fn reload(app: &App, wanted: Wanted, row: AuditRow) -> Result<R
     let mut in_force = reloads.in_force.lock().await;
     let done = service::telling_of_reload(app, take_up(app, wanted, &in_force.1, &row)).await;
     match done {
-        Ok((config, layers, reloaded)) => {
+        Ok((config, layers, mut reloaded)) => {
             *in_force = (config, layers);
             *lock(&reloads.degraded) = Degraded {
                 refused: None,
                 faults: reloaded.degraded.clone(),
             };
+            reloaded.degraded.extend(app.run.doors.tailnet_faults());
             tracing::info!(changed = ?reloaded.changed, degraded = ?reloaded.degraded, "reloaded");
             Ok(reloaded)
         }

@@ -69,6 +69,7 @@ fn described(status: &Status, now: Timestamp, width: Option<usize>) -> String {
             tailnet
                 .problems
                 .iter()
+                .filter(|problem| !status.degraded.contains(problem))
                 .map(|problem| ("problem", problem.clone())),
         );
     }

@@ -19,8 +19,9 @@ impl RemoteDoors {
     }
 
     /// Listens at the configured addresses, and no others, under the configured names; with `renew`, in a new generation at those
-    /// where it does already. Says in sentences what could not be done: then the former listener stays, unless that one reaches
-    /// further than any that is wanted. While the daemon is locked down nothing is bound until that is lifted.
+    /// where it does already. Listeners of the tailnet change later, but for those that go and are in the way of what comes. Says
+    /// in sentences what could not be done: then the former listener stays, unless that one reaches further than any that is
+    /// wanted. While the daemon is locked down nothing is bound until that is lifted.
     pub(crate) async fn change(&self, held: &HeldDoors<'_>, config: &Config, renew: bool) -> Vec<String> {
         let (wanted, mut faults) = self.permitted(config);
         let mut plan = Plan::new(&self.bound().doors, &wanted);
@@ -35,9 +36,11 @@ impl RemoteDoors {
                 .gone
                 .extract_if(.., |gone| gone.is_in_the_way_of(&door))
                 .collect();
-            if !in_the_way.is_empty() {
-                self.make_room(held, &in_the_way).await;
-            }
+            let tailnet = self.tailnet.as_ref();
+            let of_the_tailnet =
+                tailnet.map(|listeners| listeners.give_way(door.configured, &config.tailnet_ports));
+            self.make_room(held, &in_the_way, of_the_tailnet.unwrap_or_default())
+                .await;
             match self.bind_one(door.configured).await {
                 Ok((listener, at)) => {
                     door.opened(at);
@@ -76,6 +79,15 @@ impl RemoteDoors {
         (permitted, unguarded.iter().map(fault).collect())
     }
 
+    /// Whether there is none where one is configured that would let the tailnet in.
+    pub(super) fn lacks_what_reaches_the_tailnet(&self) -> bool {
+        let bound = self.bound();
+        let lacking = bound.doors.iter().filter(|door| !door.is_open);
+        lacking
+            .into_iter()
+            .any(|door| reach(door.configured.ip()) >= TAILNET)
+    }
+
     /// Begins a new generation of every listener, at the same sockets: what they show is issued by somebody else from now on.
     pub(crate) async fn begin_generation(&self, held: &HeldDoors<'_>) {
         let doors = self.bound().doors.clone();
@@ -83,8 +95,12 @@ impl RemoteDoors {
     }
 
     /// Closes what has the port that another listener shall have: two cannot.
-    async fn make_room(&self, held: &HeldDoors<'_>, in_the_way: &[Door]) {
-        let close = in_the_way.iter().filter_map(|door| door.at).collect();
+    async fn make_room(&self, held: &HeldDoors<'_>, in_the_way: &[Door], of_the_tailnet: Vec<SocketAddr>) {
+        let in_the_way_at = in_the_way.iter().filter_map(|door| door.at);
+        let close: Vec<SocketAddr> = in_the_way_at.chain(of_the_tailnet).collect();
+        if close.is_empty() {
+            return;
+        }
         let change = DoorChange {
             close,
             ..DoorChange::default()
@@ -203,11 +219,14 @@ fn reaches_further(address: SocketAddr, wanted: &[SocketAddr]) -> bool {
     furthest.is_none_or(|furthest| reach(address.ip()) > furthest)
 }
 
+/// As far as a listener of the tailnet reaches.
+const TAILNET: u8 = 1;
+
 /// How far an address can be reached from: this machine, a tailnet, a network, all of them.
 fn reach(address: IpAddr) -> u8 {
     match address.to_canonical() {
         address if address.is_loopback() => 0,
-        address if is_of_a_tailnet(address) => 1,
+        address if is_of_a_tailnet(address) => TAILNET,
         address if !address.is_unspecified() => 2,
         _ => 3,
     }

@@ -48,6 +48,7 @@ impl RemoteDoors {
                         }
                         pause = RETRY;
                     }
+                    () = listeners.wanted_again() => pause = RETRY,
                     () = again => pause = (pause * 2).min(LONGEST_RETRY),
                 }
             }
@@ -105,8 +106,11 @@ impl RemoteDoors {
             TailnetMode::Off => (&[], &[]),
         };
         tailnet.allow(allow.to_vec(), access);
-        listeners.set_ports(ports);
+        let is_on = config.tailnet_mode == TailnetMode::Host;
+        let keep = is_on && held.are_open() && self.lacks_what_reaches_the_tailnet();
+        listeners.set_ports(ports, keep);
         self.adjust_tailnet(access, held).await;
+        listeners.want_again();
         let is_elsewhere = !tailnet.is_asked_at(&config.tailnet_socket);
         Vec::from_iter(is_elsewhere.then(|| "tailnet.socket waits for a restart".to_owned()))
     }
@@ -130,6 +134,14 @@ impl RemoteDoors {
         let bound = listeners.bind().await;
         self.note_tailnet(listeners);
         bound
+    }
+
+    /// What could not be bound of the tailnet, in sentences.
+    pub(crate) fn tailnet_faults(&self) -> Vec<String> {
+        self.tailnet
+            .as_ref()
+            .map(TailnetListeners::faults)
+            .unwrap_or_default()
     }
 
     fn cover_node(&self, listeners: &TailnetListeners) {

@@ -24,7 +24,7 @@ pub(crate) async fn status(
         socket: app.run.paths.socket().display().to_string(),
         tls: app.tls(),
         locked_down,
-        degraded: app.run.reloads.degraded(),
+        degraded: app.degraded(),
         tailnet: tailnet.map(|listeners| listeners.status(locked_down)),
         directory: app.run.paths.state.display().to_string(),
         web_app: web::is_present(),

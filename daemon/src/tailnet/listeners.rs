@@ -8,7 +8,7 @@ use std::{
 
 use protocol::access::{TailnetCertificate, TailnetState, TailnetStatus};
 use server::{DoorChange, Listener};
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, sync::Notify};
 
 use super::{Phase, Tailnet, certificate::Certificate};
 use crate::{
@@ -21,6 +21,8 @@ pub(crate) struct TailnetListeners {
     tailnet: Arc<Tailnet>,
     certificates: Arc<Certificates>,
     bound: Mutex<Bound>,
+    /// Woken when something else than the follower of the tailnet could not bind an address: it tries that again.
+    again: Notify,
 }
 
 #[derive(Default)]
@@ -39,6 +41,8 @@ struct Port {
     configured: u16,
     /// Where it was bound at first, so that devices find it again.
     at: Option<u16>,
+    /// It is not configured any more, and stays because what shall be in its place could not be bound.
+    is_stale: bool,
 }
 
 impl TailnetListeners {
@@ -48,8 +52,9 @@ impl TailnetListeners {
             tailnet,
             certificates,
             bound: Mutex::default(),
+            again: Notify::new(),
         };
-        listeners.set_ports(ports);
+        listeners.set_ports(ports, false);
         listeners
     }
 
@@ -58,19 +63,33 @@ impl TailnetListeners {
         &self.tailnet
     }
 
-    /// Other ports, from the next change on.
-    pub(crate) fn set_ports(&self, ports: &[u16]) {
+    /// Other ports, from the next change on. With `keep`, the former ones too, where none is in their place: what shall be could
+    /// not be bound.
+    pub(crate) fn set_ports(&self, ports: &[u16], keep: bool) {
         let mut bound = self.bound();
         let known = std::mem::take(&mut bound.ports);
         let as_before = |configured: u16| known.iter().copied().find(|port| port.configured == configured);
-        let port = |configured: &u16| {
-            let new = Port {
-                configured: *configured,
-                at: None,
-            };
-            as_before(*configured).unwrap_or(new)
+        let port = |configured: &u16| Port {
+            configured: *configured,
+            at: as_before(*configured).and_then(|port| port.at),
+            is_stale: false,
         };
-        bound.ports = ports.iter().map(port).collect();
+        bound.ports = match keep && ports.is_empty() {
+            true => bound.once_open(&known),
+            false => ports.iter().map(port).collect(),
+        };
+    }
+
+    /// Gives up the addresses without which another listener cannot be bound, as far as their ports are not among these, and says
+    /// which: they are to be closed.
+    pub(crate) fn give_way(&self, to: SocketAddr, ports: &[u16]) -> Vec<SocketAddr> {
+        let is_in_the_way = |at: &SocketAddr, configured: &mut u16| {
+            let is_either = to.ip().is_unspecified() || to.ip() == at.ip();
+            is_either && to.port() == at.port() && !ports.contains(configured)
+        };
+        let mut bound = self.bound();
+        let given = bound.open.extract_if(.., is_in_the_way);
+        given.map(|(at, _)| at).collect()
     }
 
     /// Where it listens now.
@@ -83,30 +102,48 @@ impl TailnetListeners {
         !self.bound().faults.is_empty()
     }
 
+    /// Has what could not be bound tried again.
+    pub(crate) fn want_again(&self) {
+        if self.has_faults() {
+            self.again.notify_one();
+        }
+    }
+
+    /// Completes when that is wanted.
+    pub(crate) async fn wanted_again(&self) {
+        self.again.notified().await;
+    }
+
+    /// What could not be bound, in sentences.
+    pub(crate) fn faults(&self) -> Vec<String> {
+        self.bound().faults.clone()
+    }
+
     /// Binds everything, where nothing is bound any more: at the start, and after a lock-down. What cannot be bound is said, and
     /// is no error: the rest of the daemon serves.
     pub(crate) async fn bind(&self) -> Vec<Listener> {
-        self.bound().open.clear();
+        {
+            let mut bound = self.bound();
+            bound.open.clear();
+            bound.ports.retain(|port| !port.is_stale);
+        }
         self.plan().await.open
     }
 
-    /// Binds what has come, and says what else is to change. None where it is not known what is there now: then everything stays
-    /// as it is.
+    /// Binds what has come, and says what else is to change. Where it is not known what is there now, everything stays as it is, but
+    /// for what shall not be there at all. A port that is not configured any more stays at an address where one that is could not
+    /// be bound.
     pub(crate) async fn plan(&self) -> DoorChange {
         let Some(addresses) = self.tailnet.seen().addresses() else {
-            return DoorChange::default();
+            return DoorChange {
+                close: self.bound().take_gone(None),
+                ..DoorChange::default()
+            };
         };
-        let ports = self.bound().ports.clone();
-        let is_wanted = |at: &SocketAddr, configured: u16| {
-            addresses.contains(&at.ip()) && ports.iter().any(|port| port.configured == configured)
-        };
-        let close = {
+        let ports = {
             let mut bound = self.bound();
             bound.begin();
-            let gone = bound
-                .open
-                .extract_if(.., |at, configured| !is_wanted(at, *configured));
-            gone.map(|(at, _)| at).collect()
+            bound.ports.clone()
         };
         let mut open = Vec::new();
         for port in &ports {
@@ -116,7 +153,7 @@ impl TailnetListeners {
         }
         DoorChange {
             open,
-            close,
+            close: self.bound().take_gone(Some(&addresses)),
             ..DoorChange::default()
         }
     }
@@ -226,6 +263,33 @@ impl Bound {
     /// Begins another attempt at everything.
     fn begin(&mut self) {
         self.said = std::mem::take(&mut self.faults);
+    }
+
+    /// The ports that are open, and those of them that had to go for what could not come.
+    fn once_open(&self, known: &[Port]) -> Vec<Port> {
+        let open = self.open.iter().map(|(at, of)| (*of, at.port()));
+        let known = known.iter().filter_map(|port| Some((port.configured, port.at?)));
+        let all: BTreeMap<u16, u16> = known.chain(open).collect();
+        let stale = |(configured, at)| Port {
+            configured,
+            at: Some(at),
+            is_stale: true,
+        };
+        all.into_iter().map(stale).collect()
+    }
+
+    /// Takes out what is to be closed while this node has these addresses; none where that is not known.
+    fn take_gone(&mut self, addresses: Option<&[IpAddr]>) -> Vec<SocketAddr> {
+        let is_configured = |of: u16| self.ports.iter().any(|port| port.configured == of);
+        let is_open = |ip: IpAddr, of: u16| self.open.iter().any(|(at, open)| at.ip() == ip && *open == of);
+        let is_replaced = |ip: IpAddr| self.ports.iter().all(|port| is_open(ip, port.configured));
+        let is_lost = |ip: IpAddr| addresses.is_some_and(|addresses| !addresses.contains(&ip));
+        let is_gone =
+            |at: &SocketAddr, of: u16| is_lost(at.ip()) || !is_configured(of) && is_replaced(at.ip());
+        let gone = self.open.iter().filter(|(at, of)| is_gone(at, **of));
+        let gone: Vec<SocketAddr> = gone.map(|(at, _)| *at).collect();
+        self.open.retain(|at, _| !gone.contains(at));
+        gone
     }
 
     /// Notes what could not be done; says whether it is new since the attempt before.

@@ -1,7 +1,7 @@
 //! Another list of who may come, while they are there.
 
-use harness::{DaemonOptions, TestDaemon, Tunnel, until};
-use protocol::attach::Mode;
+use harness::{DaemonOptions, Tailscaled, TestDaemon, Tunnel, until};
+use protocol::{access::Status, attach::Mode};
 
 use super::{BOB, NODE, PHONE, attached_phone, daemon, listener_at, paired, shut_out, status, tailnet};
 
@@ -59,6 +59,74 @@ async fn what_is_switched_off_closes_at_once_and_what_waits_for_a_restart_says_s
         problems.contains("tailnet.allow is empty").then_some(())
     };
     until("the status to say so", said).await;
+}
+
+fn free_at(address: &str) -> u16 {
+    let listener = std::net::TcpListener::bind((address, 0)).unwrap();
+    listener.local_addr().unwrap().port()
+}
+
+fn listening(tailscaled: &Tailscaled, tls: &str) -> String {
+    let tailnet = tailscaled.config(r#"["self"]"#);
+    format!("[listen]\ntls = [\"{tls}\"]\ndangerous_allow_any_interface = true\n{tailnet}")
+}
+
+async fn configured(config: String) -> TestDaemon {
+    TestDaemon::start_with(DaemonOptions {
+        config,
+        listens_as_configured: true,
+        ..DaemonOptions::default()
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_listener_of_the_tailnet_may_become_one_of_all_addresses_at_the_same_port_and_come_back() {
+    let tailscaled = tailnet();
+    let port = free_at("0.0.0.0");
+    let [near, all] = [format!("tailnet:{port}"), format!("0.0.0.0:{port}")];
+    let daemon = configured(listening(&tailscaled, &near)).await;
+    listener_at(&daemon, NODE).await;
+    std::fs::write(daemon.folder().join("config.toml"), listening(&tailscaled, &all)).unwrap();
+    let reloaded = daemon.cli(&["reload"]).await;
+    assert_eq!(reloaded.code, 0, "{reloaded:?}");
+    let open = |status: &Status| status.tls.iter().map(|at| at.address.clone()).collect::<Vec<_>>();
+    assert_eq!(open(&status(&daemon).await), [all]);
+    std::fs::write(daemon.folder().join("config.toml"), listening(&tailscaled, &near)).unwrap();
+    assert_eq!(daemon.cli(&["reload"]).await.code, 0);
+    assert_eq!(open(&status(&daemon).await), [format!("{NODE}:{port}")]);
+}
+
+#[tokio::test]
+async fn a_listener_of_the_tailnet_stays_where_what_shall_be_in_its_place_cannot_be_bound_and_that_is_said() {
+    let tailscaled = tailnet();
+    let taken = std::net::TcpListener::bind((NODE, 0)).unwrap();
+    let wanted = taken.local_addr().unwrap().port();
+    let daemon = configured(listening(&tailscaled, "tailnet:0")).await;
+    let at = listener_at(&daemon, NODE).await;
+    let tunnel = Tunnel::from(PHONE, at).await;
+    let device = paired(&daemon, &tunnel).await;
+    for elsewhere in [format!("tailnet:{wanted}"), format!("0.0.0.0:{wanted}")] {
+        std::fs::write(
+            daemon.folder().join("config.toml"),
+            listening(&tailscaled, &elsewhere),
+        )
+        .unwrap();
+        let reloaded = daemon.cli(&["reload"]).await;
+        assert_eq!(reloaded.code, 1, "{reloaded:?}");
+        let status = status(&daemon).await;
+        assert!(
+            status.degraded.join(" ").contains(&wanted.to_string()),
+            "{status:?}"
+        );
+        assert_eq!(status.tailnet.unwrap().listeners, [at.to_string()]);
+        assert_eq!(device.get("/v1/whoami").await.verdict(), "200");
+    }
+    drop(taken);
+    assert_eq!(daemon.cli(&["reload"]).await.code, 0);
+    let status = status(&daemon).await;
+    assert!(status.degraded.is_empty() && status.tailnet.unwrap().listeners.is_empty());
+    assert!(std::net::TcpStream::connect(at).is_err());
 }
 
 #[tokio::test]

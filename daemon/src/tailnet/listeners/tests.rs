@@ -125,10 +125,44 @@ async fn other_ports_come_and_go_with_the_configuration() {
     listeners.tailnet().see(running(&["127.0.0.2"]));
     let _bound = listeners.bind().await;
     let open = listeners.open();
-    listeners.set_ports(&[0]);
+    listeners.set_ports(&[0], false);
     let change = listeners.plan().await;
     assert!(change.open.is_empty() && change.close.is_empty());
-    listeners.set_ports(&[]);
+    listeners.set_ports(&[], false);
+    assert_eq!(listeners.plan().await.close, open);
+}
+
+#[tokio::test]
+async fn a_port_that_went_stays_at_an_address_until_another_can_be_bound_there() {
+    let (_home, listeners) = listeners(&[Allowed::Oneself]);
+    listeners.tailnet().see(running(&["127.0.0.2", "127.0.0.3"]));
+    let _bound = listeners.bind().await;
+    let [first, second] = listeners.open()[..] else {
+        panic!("{:?}", listeners.open())
+    };
+    let taken = std::net::TcpListener::bind("127.0.0.2:0").unwrap();
+    let other = taken.local_addr().unwrap().port();
+    listeners.set_ports(&[other], false);
+    let change = listeners.plan().await;
+    assert_eq!((change.open.len(), change.close), (1, vec![second]));
+    assert_eq!(listeners.faults().len(), 1);
+    drop(taken);
+    let change = listeners.plan().await;
+    assert_eq!((change.open.len(), change.close), (1, vec![first]));
+    assert!(!listeners.has_faults());
+}
+
+#[tokio::test]
+async fn what_shall_not_be_there_any_more_closes_though_tailscaled_does_not_answer() {
+    let (_home, listeners) = listeners(&[Allowed::Oneself]);
+    listeners.tailnet().see(running(&["127.0.0.2"]));
+    let _bound = listeners.bind().await;
+    let open = listeners.open();
+    listeners.tailnet().see(Seen {
+        phase: None,
+        ..running(&["127.0.0.2"])
+    });
+    listeners.set_ports(&[], false);
     assert_eq!(listeners.plan().await.close, open);
 }
 
