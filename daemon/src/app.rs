@@ -50,6 +50,8 @@ pub(crate) struct Run {
     pub(crate) started_at: Timestamp,
     pub(crate) restart: Restart,
     pub(crate) reloads: Reloads,
+    /// Held through a change of the identity key, so that there is one at a time.
+    pub(crate) rotation: tokio::sync::Mutex<()>,
     /// Whether somebody else listens at the Unix socket, and starts the daemon when it is asked for.
     pub(crate) is_activated: bool,
 }

@@ -23,6 +23,7 @@ pub(crate) use self::shown::timestamp;
 use crate::{
     addresses,
     config::{Config, PairFiles},
+    tasks,
 };
 
 /// The certificates of one daemon.
@@ -30,13 +31,16 @@ pub(crate) struct Certificates {
     keys: PathBuf,
     instance: String,
     resolver: Arc<Resolver>,
+    /// Held while one of them is made and kept: that waits for the disk.
+    changing: Mutex<()>,
+    /// Never held while anything is waited for.
     held: Mutex<Held>,
     /// Woken when there is another leaf, which is due at another time.
     changed: Notify,
 }
 
 struct Held {
-    identity: Identity,
+    identity: Arc<Identity>,
     /// What is configured of what the leaf is for.
     configured: Names,
     /// What the tailnet adds: this machine's name and addresses there.
@@ -76,8 +80,9 @@ impl Certificates {
             keys,
             instance: instance.to_owned(),
             resolver: Resolver::new(leaf.clone()),
+            changing: Mutex::default(),
             held: Mutex::new(Held {
-                identity,
+                identity: Arc::new(identity),
                 configured,
                 node,
                 names,
@@ -120,14 +125,24 @@ impl Certificates {
         self.held().configured.clone()
     }
 
-    /// Shows a leaf for these names from the next handshake on; says whether it is another one. The key stays.
+    /// Does something that waits for the disk, on a thread that may. It is done even if nobody waits for it any more.
+    pub(crate) async fn on_disk<T: Send + 'static>(
+        self: &Arc<Self>,
+        act: impl FnOnce(&Self) -> T + Send + 'static,
+    ) -> T {
+        let certificates = Arc::clone(self);
+        tasks::blocking(move || act(&certificates)).await
+    }
+
+    /// Shows a leaf for these names from the next handshake on; says whether it is another one. The key stays. Waits for the disk,
+    /// as does each of the following that can fail.
     ///
     /// # Errors
     /// As [`Certificates::open`]; then the former one goes on.
     pub(crate) fn cover(&self, names: Names, now: UnixTime) -> Result<bool, CertsError> {
-        let mut held = self.held();
-        let node = held.node.clone();
-        self.cover_all(&mut held, names, node, now)
+        let changing = self.changing();
+        let node = self.held().node.clone();
+        self.cover_all(&changing, names, node, now)
     }
 
     /// The same for this machine's name and addresses in its tailnet, besides what is configured.
@@ -140,23 +155,25 @@ impl Certificates {
         addresses: Vec<IpAddr>,
         now: UnixTime,
     ) -> Result<bool, CertsError> {
-        let mut held = self.held();
-        let configured = held.configured.clone();
+        let changing = self.changing();
+        let configured = self.held().configured.clone();
         let named = name.iter().fold(Names::default(), |names, name| names.host(name));
         let node = addresses.into_iter().fold(named, Names::address);
-        self.cover_all(&mut held, configured, node, now)
+        self.cover_all(&changing, configured, node, now)
     }
 
     /// Under one lock with reading what stays of both: they come from tasks of their own, and neither must undo the other's.
     fn cover_all(
         &self,
-        held: &mut Held,
+        _changing: &MutexGuard<'_, ()>,
         configured: Names,
         node: Names,
         now: UnixTime,
     ) -> Result<bool, CertsError> {
         let names = configured.clone().and(&node);
-        let leaf = held.identity.kept_certificate(&self.keys, &names, now)?;
+        let identity = Arc::clone(&self.held().identity);
+        let leaf = identity.kept_certificate(&self.keys, &names, now)?;
+        let mut held = self.held();
         let is_other = leaf.key.cert != held.leaf.key.cert;
         if is_other {
             self.resolver.swap(leaf.clone());
@@ -165,7 +182,8 @@ impl Certificates {
         held.configured = configured;
         held.node = node;
         held.names = names;
-        self.issue(held, now);
+        self.issue(&held, now);
+        drop(held);
         self.changed.notify_one();
         Ok(is_other)
     }
@@ -175,13 +193,16 @@ impl Certificates {
     /// # Errors
     /// As [`Certificates::open`]; then the former one goes on.
     pub(crate) fn renew(&self, now: UnixTime) -> Result<bool, CertsError> {
-        let mut held = self.held();
-        self.issue(&held, now);
-        if held.leaf.renews_in(now).is_some() {
-            return Ok(false);
-        }
-        let (configured, node) = (held.configured.clone(), held.node.clone());
-        self.cover_all(&mut held, configured, node, now)
+        let changing = self.changing();
+        let (configured, node) = {
+            let held = self.held();
+            self.issue(&held, now);
+            if held.leaf.renews_in(now).is_some() {
+                return Ok(false);
+            }
+            (held.configured.clone(), held.node.clone())
+        };
+        self.cover_all(&changing, configured, node, now)
     }
 
     /// Serves the user's own pair for its names, or none any more; says whether it comes from other files than before.
@@ -192,6 +213,10 @@ impl Certificates {
         held.pair = files;
         self.resolver.serve(Source::Own, pair.map(Arc::new));
         is_other
+    }
+
+    fn changing(&self) -> MutexGuard<'_, ()> {
+        self.changing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn held(&self) -> MutexGuard<'_, Held> {
@@ -259,7 +284,10 @@ pub(crate) async fn keep_fresh(certificates: Arc<Certificates>, stop: Stop) {
             () = certificates.changed.notified() => continue,
             () = sleep(wait) => {}
         }
-        match certificates.renew(now()) {
+        match certificates
+            .on_disk(|certificates| certificates.renew(now()))
+            .await
+        {
             Ok(true) => tracing::info!("the certificate was made anew under the same key"),
             Ok(false) => {}
             Err(error) => tracing::error!(%error, "the certificate could not be made anew"),

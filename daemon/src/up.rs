@@ -167,6 +167,7 @@ async fn run(
         started_at: clock::timestamp(clock::now()),
         restart,
         reloads,
+        rotation: tokio::sync::Mutex::default(),
         is_activated: passed.has_unix(),
     });
     let app = App {

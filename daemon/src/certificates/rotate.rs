@@ -1,5 +1,7 @@
 //! Another identity key, on purpose.
 
+use std::sync::Arc;
+
 use certs::{CertsError, Identity, Source, SpkiPin, UnixTime};
 
 use super::Certificates;
@@ -19,7 +21,7 @@ impl Certificates {
     /// When it cannot be kept.
     pub(crate) fn make_next(&self) -> Result<SpkiPin, CertsError> {
         // Under the lock: a rotation must not take the key away that is about to be announced.
-        let _held = self.held();
+        let _changing = self.changing();
         Ok(Identity::make_next(&self.keys)?.pin())
     }
 
@@ -33,17 +35,19 @@ impl Certificates {
         now: UnixTime,
         follow: impl FnOnce(SpkiPin),
     ) -> Result<(SpkiPin, SpkiPin), CertsError> {
-        let mut held = self.held();
-        let former = held.identity.pin();
+        let _changing = self.changing();
+        let names = self.held().names.clone();
         // Before the key takes its place: what follows that must not fail.
-        let made = Identity::make_next(&self.keys)?.certificate(&held.names, now)?;
-        held.identity = Identity::rotate(&self.keys)?;
-        let kept = held.identity.kept_certificate(&self.keys, &held.names, now);
+        let made = Identity::make_next(&self.keys)?.certificate(&names, now)?;
+        let identity = Identity::rotate(&self.keys)?;
+        let kept = identity.kept_certificate(&self.keys, &names, now);
         let leaf = kept.unwrap_or_else(|error| {
             tracing::warn!(%error, "the new certificate could not be kept: a restart makes another");
             made
         });
-        let pin = held.identity.pin();
+        let mut held = self.held();
+        let (pin, former) = (identity.pin(), held.identity.pin());
+        held.identity = Arc::new(identity);
         follow(pin);
         self.resolver.swap(leaf.clone());
         held.leaf = leaf;

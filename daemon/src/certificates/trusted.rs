@@ -14,11 +14,13 @@ impl Certificates {
     /// # Errors
     /// When it cannot be made or kept; then nothing changed.
     pub(crate) fn trust(&self, now: UnixTime) -> Result<bool, CertsError> {
-        let mut held = self.held();
-        if held.is_trusted(now) {
+        let _changing = self.changing();
+        if self.is_trusted(now) {
             return Ok(false);
         }
-        let made = Authority::make(&self.keys, &self.instance, &held.names, now)?;
+        let names = self.held().names.clone();
+        let made = Authority::make(&self.keys, &self.instance, &names, now)?;
+        let mut held = self.held();
         held.authority = Some(made);
         self.resolver.serve(Source::Trusted, None);
         self.issue(&held, now);
@@ -35,8 +37,9 @@ impl Certificates {
     /// # Errors
     /// When its file cannot be removed; then nothing changed.
     pub(crate) fn distrust(&self) -> Result<bool, CertsError> {
-        let mut held = self.held();
+        let _changing = self.changing();
         Authority::forget(&self.keys)?;
+        let mut held = self.held();
         self.resolver.serve(Source::Trusted, None);
         Ok(held.authority.take().is_some())
     }

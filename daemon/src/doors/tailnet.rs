@@ -3,7 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use server::{Access, HeldDoors, Listener, NoTailnet, WhoIs};
-use tokio::{sync::Notify, time::sleep};
+use tokio::{
+    sync::Notify,
+    time::{sleep, timeout},
+};
 
 use super::RemoteDoors;
 use crate::{
@@ -34,6 +37,7 @@ impl RemoteDoors {
             let mut pause = RETRY;
             loop {
                 seen.mark_unchanged();
+                self.cover_node(listeners).await;
                 self.adjust_tailnet(access, &access.hold_doors().await).await;
                 let again = async {
                     match listeners.has_faults() {
@@ -67,7 +71,6 @@ impl RemoteDoors {
     /// Takes up what is known of the tailnet now.
     pub(crate) async fn adjust_tailnet(&self, access: &Access, held: &HeldDoors<'_>) {
         let Some(listeners) = &self.tailnet else { return };
-        self.cover_node(listeners);
         self.name_node(access);
         if !held.are_open() {
             return;
@@ -130,7 +133,7 @@ impl RemoteDoors {
         };
         // What came of it is noted, and said by the warnings.
         listeners.tailnet().look().await.ok();
-        self.cover_node(listeners);
+        self.cover_node(listeners).await;
         let bound = listeners.bind().await;
         self.note_tailnet(listeners);
         bound
@@ -144,15 +147,21 @@ impl RemoteDoors {
             .unwrap_or_default()
     }
 
-    fn cover_node(&self, listeners: &TailnetListeners) {
+    async fn cover_node(&self, listeners: &TailnetListeners) {
         // Only one that runs says what its names are; until then they stay, so that nobody's exception for the leaf is lost.
         let Some(OwnNode { name, addresses, .. }) = listeners.tailnet().seen().running() else {
             return;
         };
-        match self.certificates.cover_node(name, addresses, certificates::now()) {
-            Ok(true) => tracing::info!("the certificate was made anew for the names in the tailnet"),
-            Ok(false) => {}
-            Err(error) => tracing::error!(%error, "the certificate could not be made anew for the tailnet"),
+        let covering = self
+            .certificates
+            .on_disk(move |all| all.cover_node(name, addresses, certificates::now()));
+        match timeout(DISK, covering).await {
+            Ok(Ok(true)) => tracing::info!("the certificate was made anew for the names in the tailnet"),
+            Ok(Ok(false)) => {}
+            Ok(Err(error)) => {
+                tracing::error!(%error, "the certificate could not be made anew for the tailnet");
+            }
+            Err(_) => tracing::error!("the certificate for the names in the tailnet waits for the disk"),
         }
     }
 
@@ -168,6 +177,9 @@ impl RemoteDoors {
         });
     }
 }
+
+/// How long listeners that come and go wait for a certificate to be kept.
+const DISK: Duration = Duration::from_secs(2);
 
 /// Before the second attempt at an address that cannot be bound yet: an interface comes up shortly after tailscaled says so.
 const RETRY: Duration = Duration::from_secs(2);

@@ -1,5 +1,7 @@
 //! `/v1/certificates`, and what is below it.
 
+use std::sync::Arc;
+
 use axum::{
     Json,
     response::{IntoResponse, Response},
@@ -13,7 +15,7 @@ use protocol::{
 };
 use server::{App, Failure, Peer, Permitted, audit::AuditRow, extract::OptionalJson};
 
-use crate::{actor, app, certificates};
+use crate::{actor, app, certificates, tasks};
 
 /// `GET /v1/certificates`
 pub(crate) async fn show(
@@ -30,24 +32,25 @@ pub(crate) async fn trust(
     peer: Peer,
     OptionalJson(Trust {}): OptionalJson<Trust>,
 ) -> Result<Json<Root>, NotMade> {
-    let doors = &app.run.doors;
     let row = actor::row(permit.principal(), &peer, "authority_made", "daemon");
-    if !doors.certificates().is_trusted(certificates::now()) {
-        write(&app, row.clone()).await;
-    }
-    let held = app.access.hold_doors().await;
-    let made = doors.certificates().trust(certificates::now());
-    let is_other = match made {
-        Ok(is_other) => is_other,
-        Err(error) => return Err(undone(&app, row, error).await),
+    let making = async move {
+        let certificates = app.run.doors.certificates();
+        if !certificates.is_trusted(certificates::now()) {
+            write(&app, row.clone()).await;
+        }
+        let made = certificates.on_disk(|certificates| certificates.trust(certificates::now()));
+        match made.await {
+            Ok(true) => {
+                tracing::info!("made an authority for devices to trust");
+                begin_generation(&app).await;
+            }
+            Ok(false) => {}
+            Err(error) => return Err(undone(&app, row, error).await),
+        }
+        let root = shown(&app).root.ok_or(NotMade(CertsError::Parsing("the root")))?;
+        Ok(Json(root))
     };
-    if is_other {
-        tracing::info!("made an authority for devices to trust");
-        doors.begin_generation(&held).await;
-    }
-    drop(held);
-    let root = shown(&app).root.ok_or(NotMade(CertsError::Parsing("the root")))?;
-    Ok(Json(root))
+    tasks::to_its_end(making).await
 }
 
 /// `DELETE /v1/certificates/trust`
@@ -56,19 +59,20 @@ pub(crate) async fn distrust(
     Permitted(permit): Permitted<DaemonManage>,
     peer: Peer,
 ) -> Result<Json<Certificates>, NotMade> {
-    let doors = &app.run.doors;
     let row = actor::row(permit.principal(), &peer, "authority_forgotten", "daemon");
-    if doors.certificates().root().is_some() {
-        write(&app, row.clone()).await;
-    }
-    let held = app.access.hold_doors().await;
-    match doors.certificates().distrust() {
-        Ok(true) => doors.begin_generation(&held).await,
-        Ok(false) => {}
-        Err(error) => return Err(undone(&app, row, error).await),
-    }
-    drop(held);
-    Ok(Json(shown(&app)))
+    let forgetting = async move {
+        let certificates = app.run.doors.certificates();
+        if certificates.root().is_some() {
+            write(&app, row.clone()).await;
+        }
+        match certificates.on_disk(certificates::Certificates::distrust).await {
+            Ok(true) => begin_generation(&app).await,
+            Ok(false) => {}
+            Err(error) => return Err(undone(&app, row, error).await),
+        }
+        Ok(Json(shown(&app)))
+    };
+    tasks::to_its_end(forgetting).await
 }
 
 /// `POST /v1/certificates/next`
@@ -78,7 +82,11 @@ pub(crate) async fn next(
     peer: Peer,
     OptionalJson(NextKey {}): OptionalJson<NextKey>,
 ) -> Result<Json<Certificates>, NotMade> {
-    let next = app.run.doors.certificates().make_next()?;
+    let _turn = app.run.rotation.lock().await;
+    let certificates = app.run.doors.certificates();
+    let next = certificates
+        .on_disk(certificates::Certificates::make_next)
+        .await?;
     let row = actor::row(permit.principal(), &peer, "next_key_announced", "daemon").detail(next.to_string());
     // No device is told of it before.
     write(&app, row).await;
@@ -94,24 +102,26 @@ pub(crate) async fn rotate(
     OptionalJson(NextKey {}): OptionalJson<NextKey>,
 ) -> Result<Json<Rotated>, NotMade> {
     let row = actor::row(permit.principal(), &peer, "key_rotated", "daemon");
-    // In a task of its own: an owner that hangs up leaves none half done.
-    let rotating = tokio::spawn(async move {
-        let held = app.access.hold_doors().await;
-        let doors = &app.run.doors;
-        let devices = knowing(&app);
+    let rotating = async move {
+        let certificates = app.run.doors.certificates();
         // Nobody else rotates meanwhile: it is this one that comes next.
-        let next = doors.certificates().make_next()?;
-        let row = row.detail(format!("{next} instead of {}", doors.certificates().pin()));
+        let _turn = app.run.rotation.lock().await;
+        let devices = knowing(&app);
+        let next = certificates
+            .on_disk(certificates::Certificates::make_next)
+            .await?;
+        let row = row.detail(format!("{next} instead of {}", certificates.pin()));
         write(&app, row.clone()).await;
-        // Key, pin and generation change with no wait in between: nobody is shown the one and told of the other.
-        let rotated = doors
-            .certificates()
-            .rotate(certificates::now(), |pin| app.access.rotate_pin(pin));
-        let (pin, former) = match rotated {
+        // Key and pin change with no wait in between: nobody is shown the one and told of the other.
+        let access = Arc::clone(&app.access);
+        let rotated = certificates.on_disk(move |certificates| {
+            certificates.rotate(certificates::now(), |pin| access.rotate_pin(pin))
+        });
+        let (pin, former) = match rotated.await {
             Ok(rotated) => rotated,
             Err(error) => return Err(undone(&app, row, error).await),
         };
-        doors.begin_generation(&held).await;
+        begin_generation(&app).await;
         // Whoever is connected has seen the former key: nobody goes on by that.
         let closed = app.access.close_peers(|_| true).await;
         tracing::warn!(%pin, %former, closed, "another identity key is served");
@@ -121,11 +131,8 @@ pub(crate) async fn rotate(
             devices,
             closed,
         })
-    });
-    match rotating.await {
-        Ok(rotated) => rotated.map(Json),
-        Err(crash) => std::panic::resume_unwind(crash.into_panic()),
-    }
+    };
+    tasks::to_its_end(rotating).await.map(Json)
 }
 
 /// `GET /v1/certificates/root`: for a device that is told to trust it. Whoever reads it compares its hash with what the owner
@@ -160,6 +167,12 @@ async fn write(app: &app::App, row: AuditRow) {
     if let Err(error) = app.access.store().append_audit(row).await {
         tracing::warn!(%error, %action, "an act could not be written to the audit trail");
     }
+}
+
+/// The doors are not held before that: who has them must not wait for the disk.
+async fn begin_generation(app: &app::App) {
+    let held = app.access.hold_doors().await;
+    app.run.doors.begin_generation(&held).await;
 }
 
 /// Writes down that nothing came of what a row said.

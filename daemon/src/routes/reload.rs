@@ -8,6 +8,7 @@ use server::{App, Peer, Permitted, extract::OptionalJson};
 use crate::{
     actor,
     reload::{self, NotReloaded, RELOAD, Wanted},
+    tasks,
 };
 
 /// Takes up the configuration and the certificate as they are on the disk by now.
@@ -18,10 +19,6 @@ pub(crate) async fn reload(
     OptionalJson(Reload {}): OptionalJson<Reload>,
 ) -> Result<Json<Reloaded>, NotReloaded> {
     let row = actor::row(permit.principal(), &peer, RELOAD, "daemon");
-    // In a task of its own: an owner that hangs up leaves none half done.
-    let reloading = tokio::spawn(async move { reload::reload(&app, Wanted::Yes, row).await });
-    match reloading.await {
-        Ok(reloaded) => reloaded.map(Json),
-        Err(crash) => std::panic::resume_unwind(crash.into_panic()),
-    }
+    let reloading = async move { reload::reload(&app, Wanted::Yes, row).await };
+    tasks::to_its_end(reloading).await.map(Json)
 }
