@@ -76,6 +76,19 @@ pub enum PairFilesError {
     },
 }
 
+impl PairFilesError {
+    /// Whether nothing is wrong with them but the time: they were good, or will be.
+    pub fn is_of_time(&self) -> bool {
+        matches!(
+            self,
+            Self::Pair {
+                why: PairError::Expired | PairError::Early,
+                ..
+            }
+        )
+    }
+}
+
 impl Pair {
     /// Reads a chain and a key from files in PEM, and checks that they can be served at this time.
     ///

@@ -266,6 +266,14 @@ pub(crate) fn read_own(config: &Config, now: UnixTime) -> Result<Option<(PairFil
     config.pair.as_ref().map(read).transpose()
 }
 
+/// Says that it cannot.
+pub(crate) fn unusable(error: &PairFilesError) -> String {
+    format!(
+        "the certificate of listen.certificate cannot be used: {error}; mend its files, until then what was shown before is \
+         shown on, or the daemon's own"
+    )
+}
+
 /// The time by the wall clock, which certificates go by.
 pub(crate) fn now() -> UnixTime {
     let now = Duration::from_millis(clock::now().0.max(0).cast_unsigned());

@@ -6,17 +6,20 @@ mod watch;
 
 use std::{
     path::PathBuf,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use axum::response::{IntoResponse, Response};
-use certs::{CertsError, PairFilesError};
 use protocol::{
     Problem,
     access::{Configured, Reloaded},
 };
 use server::{HeldDoors, audit::AuditRow};
-use tokio::sync::Notify;
+use tokio::{
+    sync::Notify,
+    time::{Instant, timeout_at},
+};
 
 pub(crate) use self::watch::follow;
 use self::watch::{Look, look};
@@ -25,7 +28,7 @@ use crate::{
     certificates,
     config::{Config, ConfigError, Layers, Source},
     paths::Paths,
-    service, up,
+    service, tasks, up,
 };
 
 /// The configuration in force, and what is wrong with the one that should be.
@@ -58,12 +61,6 @@ pub(crate) enum NotReloaded {
     /// The file that was read is gone, or has nothing in it, and nobody asked: who writes it anew may not be done.
     #[error("the configuration file {} is gone or empty", .0.display())]
     Vanished(PathBuf),
-    /// The user's own certificate cannot be served.
-    #[error("the certificate of listen.certificate cannot be used: {0}")]
-    Pair(#[from] PairFilesError),
-    /// There can be no certificate for the names.
-    #[error(transparent)]
-    Names(#[from] CertsError),
 }
 
 impl NotReloaded {
@@ -71,8 +68,6 @@ impl NotReloaded {
         let hint = match self {
             Self::Config(error) => error.hint(),
             Self::Vanished(_) => "put it back, or run `transom reload` to go on with the defaults".to_owned(),
-            Self::Pair(_) => "mend the files of listen.certificate and listen.key".to_owned(),
-            Self::Names(_) => "mend listen.names".to_owned(),
         };
         format!("{hint}; until then the daemon goes on as before")
     }
@@ -108,6 +103,11 @@ impl Reloads {
             wanted: Notify::new(),
         };
         Ok((reloads, config))
+    }
+
+    /// Notes what could not be done at the start.
+    pub(crate) fn note(&self, fault: String) {
+        lock(&self.degraded).faults.push(fault);
     }
 
     /// Wants a reload: whoever follows does it.
@@ -195,7 +195,8 @@ pub(crate) async fn reload(app: &App, wanted: Wanted, row: AuditRow) -> Result<R
             Ok(reloaded)
         }
         Err(refused) => {
-            write(app, row.outcome("bad_configuration").detail(refused.to_string())).await;
+            let row = row.outcome("bad_configuration").detail(refused.to_string());
+            write(app, row, Instant::now() + DISK).await;
             tracing::error!(error = %refused, "nothing was reloaded");
             let said = format!("the last reload changed nothing: {refused}; {}", refused.hint());
             lock(&reloads.degraded).refused = Some(said);
@@ -209,10 +210,12 @@ fn by_itself() -> AuditRow {
     AuditRow::new(server::clock::now(), "daemon", "", RELOAD, "daemon")
 }
 
-/// Writes a row; what is configured acts all the same where that fails, since it may close a way in.
-async fn write(app: &App, row: AuditRow) {
-    if let Err(error) = app.access.store().append_audit(row).await {
-        tracing::warn!(%error, "a reload could not be written to the audit trail");
+/// Writes a row; what is configured acts all the same where that fails or hangs, since it may close a way in.
+async fn write(app: &App, row: AuditRow, until: Instant) {
+    match timeout_at(until, app.access.store().append_audit(row)).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::warn!(%error, "a reload could not be written to the audit trail"),
+        Err(_) => tracing::error!("the row of a reload waits for the disk"),
     }
 }
 
@@ -224,36 +227,80 @@ async fn take_up(
 ) -> Result<(Config, Layers, Reloaded), NotReloaded> {
     let reloads = &app.run.reloads;
     let path = app.run.paths.config.clone();
-    // Whatever is wrong with it, it is what has to change before there is another try.
-    let seen = reloads.look_again();
-    let (config, layers) = Config::load(&path, &reloads.flags)?;
+    let run = Arc::clone(&app.run);
+    let reading = tasks::blocking(move || {
+        // Whatever is wrong with it, it is what has to change before there is another try.
+        let seen = run.reloads.look_again();
+        Config::load(&run.paths.config, &run.reloads.flags).map(|read| (seen, read))
+    });
+    let (seen, (config, layers)) = reading.await?;
     if wanted == Wanted::No && in_force.have_file() && !layers.have_file() {
         return Err(NotReloaded::Vanished(path));
     }
     *lock(&reloads.read) = read((path, seen), &config);
-    let now = certificates::now();
-    let own = certificates::read_own(&config, now)?;
-    let certificates = app.run.doors.certificates();
-    let names = names(app, &config);
     let changed: Vec<String> = layers.differences(in_force).map(str::to_owned).collect();
-    // Before the act: it is checked, but for what only a certificate can tell of the names.
-    write(app, row.clone().detail(changed.join(", "))).await;
+    let until = Instant::now() + DISK;
+    // Before the act: it is checked, but for what only a certificate can tell.
+    write(app, row.clone().detail(changed.join(", ")), until).await;
+    // A store may hang by itself.
+    let until = until.max(Instant::now() + A_MOMENT);
+    let (is_other_source, mut degraded) = certify(app, &config, until).await;
     let held = app.access.hold_doors().await;
-    certificates.cover(names, now)?;
-    let is_other_source = certificates.serve_own(own);
-    let degraded = apply(app, &held, &config, is_other_source).await;
+    degraded.extend(apply(app, &held, &config, is_other_source).await);
     Ok((config, layers, Reloaded { changed, degraded }))
 }
 
-/// Has the certificate name the addresses that this machine has by now, where a listener is on all of them.
-pub(crate) async fn readdress(app: &App) {
-    let in_force = app.run.reloads.in_force.lock().await;
-    let names = names(app, &in_force.0);
-    match app.run.doors.certificates().cover(names, certificates::now()) {
-        Ok(true) => tracing::info!("the certificate names other addresses now"),
-        Ok(false) => {}
-        Err(error) => tracing::error!(%error, "the certificate cannot name the addresses of this machine"),
+/// Has the listeners show what is configured; says whether the user's own pair comes from other files than before, and in
+/// sentences what could not be done. What was shown before is shown on then: it keeps no way in open that shall be closed.
+async fn certify(app: &App, config: &Config, until: Instant) -> (bool, Vec<String>) {
+    let certificates = app.run.doors.certificates();
+    let (names, now, config) = (names(app, config), certificates::now(), config.clone());
+    let covering = certificates.on_disk(move |all| all.cover(names, now));
+    let reading = tasks::blocking(move || certificates::read_own(&config, now));
+    let (covered, own) = tokio::join!(timeout_at(until, covering), timeout_at(until, reading));
+    let mut faults = Vec::new();
+    match covered {
+        Ok(Ok(_)) => {}
+        Ok(Err(error)) => faults.push(format!(
+            "there can be no certificate for the names: {error}; mend listen.names, until then the former one is shown"
+        )),
+        Err(_) => faults.push("the certificate for the names waits for the disk".to_owned()),
     }
+    let is_other_source = match own {
+        Ok(Ok(own)) => certificates.serve_own(own),
+        Ok(Err(error)) => {
+            faults.push(certificates::unusable(&error));
+            false
+        }
+        Err(_) => {
+            faults.push(
+                "the disk does not tell the certificate of listen.certificate; `transom reload` tries again"
+                    .to_owned(),
+            );
+            false
+        }
+    };
+    (is_other_source, faults)
+}
+
+/// Follows the addresses that this machine has by now: those of the tailnet may be there to listen at, and the certificate names
+/// them all where a listener is on all.
+pub(crate) async fn readdress(app: &App) {
+    let doors = &app.run.doors;
+    let in_force = app.run.reloads.in_force.lock().await;
+    let (names, now) = (names(app, &in_force.0), certificates::now());
+    let covering = doors.certificates().on_disk(move |all| all.cover(names, now));
+    match timeout_at(Instant::now() + DISK, covering).await {
+        Ok(Ok(true)) => tracing::info!("the certificate names other addresses now"),
+        Ok(Ok(false)) => {}
+        Ok(Err(error)) => {
+            tracing::error!(%error, "the certificate cannot name the addresses of this machine");
+        }
+        Err(_) => tracing::error!("the certificate for the addresses of this machine waits for the disk"),
+    }
+    doors
+        .adjust_tailnet(&app.access, &app.access.hold_doors().await)
+        .await;
 }
 
 fn names(app: &App, config: &Config) -> certs::Names {
@@ -276,6 +323,12 @@ async fn apply(app: &App, held: &HeldDoors<'_>, config: &Config, renew: bool) ->
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+/// How long a reload waits for the disk before it goes on without: what it closes must not stay open for that.
+const DISK: Duration = Duration::from_secs(2);
+
+/// How long other files have where the store took all of that: as long as a disk that does not hang needs.
+const A_MOMENT: Duration = Duration::from_millis(250);
 
 /// What the audit trail calls it.
 pub(crate) const RELOAD: &str = "reloaded";

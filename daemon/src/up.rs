@@ -123,7 +123,7 @@ async fn run(
     let opened = Store::open_with(&paths.store(), &paths.keys(), clock::now(), options.older_store())?;
     let identity = Identity::load_or_create(&paths.keys())?;
     let pin = identity.pin();
-    let certificates = certificates(config, &paths, identity, &opened.instance)?;
+    let certificates = certificates(config, &paths, identity, &opened.instance, &reloads)?;
     let doors = Arc::new(RemoteDoors::new(config, &certificates, &passed));
     let lockdown = LockdownFile::new(&paths.state);
     let open = match lockdown.is_locked() {
@@ -253,9 +253,19 @@ fn certificates(
     paths: &Paths,
     identity: Identity,
     instance: &str,
+    reloads: &Reloads,
 ) -> Result<Arc<Certificates>, UpError> {
     let now = certificates::now();
-    let own = certificates::read_own(config, now)?;
+    let own = match certificates::read_own(config, now) {
+        // Time alone has made it so: a machine that starts by itself is to be reached by whatever else there is.
+        Err(error) if error.is_of_time() => {
+            let fault = certificates::unusable(&error);
+            tracing::error!("{fault}");
+            reloads.note(fault);
+            None
+        }
+        read => read?,
+    };
     let kept = identity.kept_names(&paths.keys())?.unwrap_or_default();
     let names = certificates::names(instance, config, config.tls.iter().map(SocketAddr::ip), &kept);
     let before = match config.tailnet_mode {

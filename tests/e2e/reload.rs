@@ -207,10 +207,6 @@ async fn a_bad_file_changes_nothing_and_says_so_until_it_is_mended() {
         ("[listen]\ntls = [\"nowhere\"]\n", "nowhere"),
         ("[listen\n", "not valid TOML"),
         ("[listen]\nport = 1\n", "not a key"),
-        (
-            "[listen]\ncertificate = \"/nowhere.pem\"\nkey = \"/nowhere.key\"\n",
-            "/nowhere.pem",
-        ),
     ] {
         configure(&daemon, bad);
         let refused = daemon.cli(&["reload", "--json"]).await;
@@ -235,6 +231,45 @@ async fn a_bad_file_changes_nothing_and_says_so_until_it_is_mended() {
     })
     .await;
     assert!(traffic.end().await > 0);
+}
+
+#[tokio::test]
+async fn a_pair_that_cannot_be_used_keeps_nothing_open_that_shall_be_closed() {
+    let any = SocketAddr::new([0, 0, 0, 0].into(), free().port());
+    let open = format!("{}dangerous_allow_any_interface = true\n", listening(&[any]));
+    let daemon = configured(&open).await;
+    let near = free();
+    let pair = "certificate = \"/nowhere.pem\"\nkey = \"/nowhere.key\"\n";
+    configure(&daemon, &format!("{}{pair}", listening(&[near])));
+    let reloaded = daemon.cli(&["reload"]).await;
+    assert_eq!(reloaded.code, 1, "{reloaded:?}");
+    assert!(reloaded.stderr.contains("/nowhere.pem"), "{reloaded:?}");
+    assert!(TcpStream::connect(SocketAddr::new([127, 0, 0, 1].into(), any.port())).is_err());
+    let said = until_degraded(&daemon, "/nowhere.pem").await;
+    assert_eq!(said.tls[0].address, near.to_string());
+    assert_eq!(pin_at(near, "localhost").await, daemon.pin());
+    configure(&daemon, &listening(&[near]));
+    assert_eq!(daemon.cli(&["reload"]).await.code, 0);
+    assert!(status(&daemon).await.degraded.is_empty());
+}
+
+#[tokio::test]
+async fn a_store_that_hangs_keeps_nothing_open_that_shall_be_closed() {
+    let daemon = configured(&listening(&["127.0.0.1:0".parse().unwrap()])).await;
+    let disk = rusqlite::Connection::open(daemon.folder().join("transom.db")).unwrap();
+    disk.execute_batch("BEGIN IMMEDIATE").unwrap();
+    configure(&daemon, &listening(&[]));
+    daemon.signal(Signal::HUP);
+    until("the listener to be closed", async || {
+        TcpStream::connect(daemon.address()).is_err().then_some(())
+    })
+    .await;
+    // The store itself gives up later.
+    let logs = std::fs::read_dir(daemon.folder().join("log")).unwrap();
+    let log: String = logs
+        .map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap())
+        .collect();
+    assert!(log.contains("the row of a reload waits for the disk"), "{log}");
 }
 
 #[tokio::test]

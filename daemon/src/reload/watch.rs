@@ -22,7 +22,7 @@ use tokio::{
 };
 
 use super::{Wanted, by_itself, readdress, reload};
-use crate::{addresses::Changes, app::App};
+use crate::{addresses::Changes, app::App, tasks};
 
 /// Reloads whenever that is wanted, or a file of the configuration has changed, until the soft stop.
 pub(crate) async fn follow(app: App, stop: Stop) {
@@ -33,7 +33,8 @@ pub(crate) async fn follow(app: App, stop: Stop) {
     loop {
         watch.add(&app.run.reloads.files());
         // Looked for here, whatever woke this: a change between the reading of a file and the watch over it told nobody.
-        if app.run.reloads.have_changed() {
+        let run = Arc::clone(&app.run);
+        if tasks::blocking(move || run.reloads.have_changed()).await {
             // What is wrong is in the log and the status.
             reload(&app, Wanted::No, by_itself()).await.ok();
             continue;
