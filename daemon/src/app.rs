@@ -6,8 +6,8 @@ use protocol::{Timestamp, access::TlsEndpoint};
 use server::{Access, Stop};
 
 use crate::{
-    doors::RemoteDoors, events::Events, paths::Paths, reload::Reloads, restart::Restart, sessions::Sessions,
-    tailnet::TailnetListeners,
+    certificates, doors::RemoteDoors, events::Events, paths::Paths, reload::Reloads, restart::Restart,
+    sessions::Sessions, tailnet::TailnetListeners,
 };
 
 /// Clones are the same application.
@@ -36,10 +36,18 @@ impl App {
         degraded
     }
 
-    /// What is configured and is not as it should be, in sentences.
+    /// What is configured and is not as it should be, or will not be soon, in sentences.
     pub(crate) fn warnings(&self) -> Vec<String> {
-        let tailnet = self.run.doors.tailnet();
-        tailnet.map(TailnetListeners::problems).unwrap_or_default()
+        let doors = &self.run.doors;
+        let mut warnings = self.run.reloads.degraded();
+        warnings.extend(doors.certificates().warnings(certificates::now()));
+        warnings.extend(
+            doors
+                .tailnet()
+                .map(TailnetListeners::problems)
+                .unwrap_or_default(),
+        );
+        warnings
     }
 }
 

@@ -3,6 +3,7 @@
 mod rotate;
 mod shown;
 mod trusted;
+mod warnings;
 
 use std::{
     io,

@@ -197,6 +197,9 @@ pub struct Status {
     /// Why the daemon is not as it is configured, in sentences; nothing where it is.
     #[serde(default)]
     pub degraded: Vec<String>,
+    /// What will not be as it should be soon, in sentences with what to do.
+    #[serde(default)]
+    pub warnings: Vec<String>,
     /// The tailnet, where one is configured.
     #[serde(default)]
     pub tailnet: Option<TailnetStatus>,

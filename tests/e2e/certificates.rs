@@ -5,8 +5,11 @@ mod rotate;
 mod trust;
 
 use certs::{IDENTITY_SERVER_NAME, SpkiPin};
-use harness::{Authority, DaemonOptions, TerminalOf, TestDaemon, accepts, shown};
-use protocol::certificates::{CertificateSource, Certificates};
+use harness::{Authority, DaemonOptions, TerminalOf, TestDaemon, accepts, shown, until};
+use protocol::{
+    access::Status,
+    certificates::{CertificateSource, Certificates},
+};
 
 async fn certificates(daemon: &TestDaemon) -> Certificates {
     daemon.owner().get("/v1/certificates").await.ok()
@@ -77,6 +80,42 @@ async fn the_users_own_pair_is_shown_for_its_names_and_the_pinned_leaf_to_native
     assert_eq!(own.source, CertificateSource::Own);
     assert_eq!(own.file.as_deref(), files.certificate.to_str());
     daemon.device(pairing::Role::Viewer).await;
+}
+
+#[tokio::test]
+async fn a_pair_that_has_ended_costs_nothing_but_itself_and_is_said() {
+    let authority = Authority::new();
+    let files = authority.issue_for_days("desk", &["desk.example"], -1);
+    let config = format!("{}names = [\"desk.example\"]\n", files.config());
+    let daemon = TestDaemon::start_with(options(config)).await;
+    let warnings = daemon.ready().warnings.join(" ");
+    assert!(warnings.contains("has expired"), "{warnings}");
+    let leaf = shown(daemon.address(), "desk.example").await;
+    assert_eq!(SpkiPin::of_certificate(&leaf).unwrap().to_string(), daemon.pin());
+    let status: Status = daemon.owner().get("/v1/status").await.ok();
+    assert!(status.degraded[0].contains("has expired"), "{status:?}");
+    authority.issue("desk", &["desk.example"]);
+    until("the renewed pair", async || {
+        authority.accepts(daemon.address(), "desk.example").await.ok()
+    })
+    .await;
+    until("the end of what was said", async || {
+        let status: Status = daemon.owner().get("/v1/status").await.ok();
+        status.degraded.is_empty().then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_pair_that_ends_soon_is_a_warning_of_the_status() {
+    let authority = Authority::new();
+    let files = authority.issue_for_days("desk", &["desk.example"], 14);
+    let config = format!("{}names = [\"desk.example\"]\n", files.config());
+    let daemon = TestDaemon::start_with(options(config)).await;
+    let said = daemon.cli(&["status"]).await;
+    let file = files.certificate.display().to_string();
+    let warning = format!("warning    the certificate {file} ends on ");
+    assert!(said.stdout.contains(&warning), "{said:?}");
 }
 
 #[tokio::test]

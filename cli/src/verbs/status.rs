@@ -63,6 +63,9 @@ fn described(status: &Status, now: Timestamp, width: Option<usize>) -> String {
     for fault in &status.degraded {
         lines.push(("degraded", fault.clone()));
     }
+    for warning in &status.warnings {
+        lines.push(("warning", warning.clone()));
+    }
     if let Some(tailnet) = &status.tailnet {
         lines.push(("tailnet", described_tailnet(tailnet)));
         lines.extend(

@@ -5,6 +5,8 @@ use pairing::marker::DaemonManage;
 use protocol::access::Status;
 use server::{App, Permitted};
 
+use crate::certificates;
+
 pub(crate) async fn status(
     App(app): App<crate::app::App>,
     Permitted(_): Permitted<DaemonManage>,
@@ -25,6 +27,7 @@ pub(crate) async fn status(
         tls: app.tls(),
         locked_down,
         degraded: app.degraded(),
+        warnings: app.run.doors.certificates().warnings(certificates::now()),
         tailnet: tailnet.map(|listeners| listeners.status(locked_down)),
         directory: app.run.paths.state.display().to_string(),
         web_app: web::is_present(),

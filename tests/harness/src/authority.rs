@@ -1,8 +1,8 @@
 //! An authority outside of the daemon, and what a browser would say of a certificate.
 
-use std::{net::SocketAddr, path::PathBuf, sync::Arc};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, date_time_ymd};
 use rustls::{
     ClientConfig, RootCertStore,
     pki_types::{CertificateDer, ServerName},
@@ -43,8 +43,18 @@ impl Authority {
 
     /// Issues a certificate for these names, into the files of one name; those that are there are replaced, one after the other.
     pub fn issue(&self, file: &str, names: &[&str]) -> Files {
+        self.issue_for_days(file, names, 365)
+    }
+
+    /// The same for so many days from now; of less than none, it has ended.
+    pub fn issue_for_days(&self, file: &str, names: &[&str], days: i64) -> Files {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        let params = CertificateParams::new(names).expect("names of a test");
+        let mut params = CertificateParams::new(names).expect("names of a test");
+        let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+        let today = i64::try_from(now.as_secs() / DAY).unwrap_or_default();
+        let midnight = |day: i64| date_time_ymd(1970, 1, 1) + Duration::from_secs(day.unsigned_abs() * DAY);
+        params.not_before = midnight(today - 100);
+        params.not_after = midnight(today + days);
         let key = KeyPair::generate().expect("keys can be made");
         let certificate = params
             .signed_by(&key, &self.issuer)
@@ -130,3 +140,6 @@ async fn connect(
     .await
     .map_err(|error| error.to_string())
 }
+
+/// In seconds.
+const DAY: u64 = 24 * 60 * 60;
