@@ -43,6 +43,8 @@ pub enum KnowsBy {
     Pin,
     /// By its pin, and it has kept the next one.
     NextPin,
+    /// By a pin that is no more: it must pair again.
+    FormerPin,
     /// It did not come since.
     Unknown,
 }
@@ -63,6 +65,9 @@ pub struct Rotated {
     pub devices: Vec<Knowing>,
     /// How many connections were closed.
     pub closed: u64,
+    /// Whether devices were told to trust a root, which vouches for the new key as it did for the former one.
+    #[serde(default)]
+    pub root_stays: bool,
 }
 
 /// The root of an authority that speaks for this daemon's names only: `POST /v1/certificates/trust` makes it where there is none

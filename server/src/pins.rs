@@ -62,14 +62,13 @@ impl Access {
             let mut pins = self.pins();
             pins.current = pin;
             pins.next = None;
-            // Whoever did not take the next one knows a daemon that is no more.
-            pins.known.retain(|_, known| *known != KnowsBy::Pin);
-            for known in pins
-                .known
-                .values_mut()
-                .filter(|known| **known == KnowsBy::NextPin)
-            {
-                *known = KnowsBy::Pin;
+            for known in pins.known.values_mut() {
+                *known = match *known {
+                    KnowsBy::NextPin => KnowsBy::Pin,
+                    // Whoever did not take the next one knows a daemon that is no more.
+                    KnowsBy::Pin | KnowsBy::FormerPin => KnowsBy::FormerPin,
+                    other @ (KnowsBy::Name | KnowsBy::Unknown) => other,
+                };
             }
             self.lockdown.end_pairings(&mut authority, Authority::rotate_key);
         }

@@ -130,6 +130,7 @@ pub(crate) async fn rotate(
             former_pin: former.to_string(),
             devices,
             closed,
+            root_stays: certificates.root().is_some(),
         })
     };
     tasks::to_its_end(rotating).await.map(Json)

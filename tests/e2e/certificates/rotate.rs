@@ -109,7 +109,13 @@ async fn who_must_pair_again_is_said_and_whoever_is_connected_is_cut_off() {
         Some(KnowsBy::Pin),
         "{rotated:?}"
     );
-    assert!(rotated.closed >= 1);
+    assert!(rotated.closed >= 1 && !rotated.root_stays);
+    let told: Certificates = daemon.owner().get("/v1/certificates").await.ok();
+    assert_eq!(
+        by(&told.devices, "a laptop"),
+        Some(KnowsBy::FormerPin),
+        "{told:?}"
+    );
     attached.until_closed().await;
     let again = Elsewhere::paired_with(&daemon, Role::Viewer).await;
     assert_eq!(again.on_desk(&["whoami"]).await.code, 0);
@@ -131,6 +137,7 @@ async fn a_key_that_was_rotated_outlives_a_kill_and_so_does_what_devices_trust()
     let pem = told.root.unwrap().pem;
     let root = rustls::pki_types::pem::PemObject::from_pem_slice(pem.as_bytes()).unwrap();
     let rotated = rotate(&daemon).await;
+    assert!(rotated.root_stays, "it vouches for the new key too");
     assert_eq!(
         harness::accepts(daemon.address(), "localhost", &root).await,
         Ok(())

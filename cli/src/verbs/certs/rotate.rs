@@ -65,6 +65,9 @@ pub(super) async fn rotate(args: &Args, json: bool) -> Result<u8, Failure> {
         rotated.former_pin,
         output::connections(rotated.closed)
     ))?;
+    if rotated.root_stays {
+        output::sentence(ROOT_STAYS)?;
+    }
     tell(&rotated.devices)?;
     Ok(exit::OK)
 }
@@ -87,6 +90,7 @@ fn table(devices: &[Knowing]) -> Table {
 fn consequence(by: KnowsBy) -> &'static str {
     match by {
         KnowsBy::Pin => "must pair again",
+        KnowsBy::FormerPin => "knows a former key only: must pair again",
         KnowsBy::NextPin => "goes on: it has kept the pin that comes next",
         KnowsBy::Name => "goes on: a browser, which may warn of the certificate once more",
         KnowsBy::Unknown => "not seen since the daemon began: must pair again if it is no browser",
@@ -101,3 +105,7 @@ fn name(devices: &[Knowing]) -> io::Result<()> {
         writeln!(stderr, "{label} ({}): {then}", device.id)
     })
 }
+
+/// Said where devices trust a root: its authority has a key of its own, in `keys/ca.pem`.
+const ROOT_STAYS: &str = "the root that devices were told to trust stays, and vouches for the new key; where somebody may have read \
+     the daemon's keys, `transom certs trust --remove` and then `transom certs trust` make another";

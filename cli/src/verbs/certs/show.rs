@@ -1,7 +1,7 @@
 //! `transom certs show`
 
 use jiff::Timestamp;
-use protocol::certificates::{Certificate, CertificateSource, Certificates};
+use protocol::certificates::{Certificate, CertificateSource, Certificates, Knowing, KnowsBy};
 
 use crate::{
     client::Client,
@@ -24,6 +24,10 @@ pub(super) async fn run(json: bool) -> Result<u8, Failure> {
 
 fn in_words(certificates: &Certificates, width: Option<usize>) -> String {
     let mut lines = vec![line("pin", &certificates.pin, width)];
+    if let Some(next) = &certificates.next_pin {
+        lines.push(line("next pin", next, width));
+        lines.push(line("", &kept_by(&certificates.devices), width));
+    }
     for certificate in &certificates.certificates {
         lines.push(line(name(certificate.source), &origin(certificate), width));
         lines.push(line("", &certificate.names.join(", "), width));
@@ -39,6 +43,17 @@ fn in_words(certificates: &Certificates, width: Option<usize>) -> String {
         lines.push(line("", &format!("SHA-256 {}", root.sha256), width));
     }
     lines.join("\n")
+}
+
+/// Who has kept the pin that comes next. The daemon hears that anew in each of its runs.
+fn kept_by(devices: &[Knowing]) -> String {
+    let count = |by: KnowsBy| devices.iter().filter(|device| device.by == by).count();
+    format!(
+        "announced: kept by {} of the devices that go by the pin, and not by {}; {} not seen since the daemon began",
+        count(KnowsBy::NextPin),
+        count(KnowsBy::Pin),
+        count(KnowsBy::Unknown)
+    )
 }
 
 fn name(source: CertificateSource) -> &'static str {
@@ -88,6 +103,24 @@ mod tests {
     use protocol::certificates::Certificates;
 
     use super::in_words;
+
+    #[test]
+    fn the_pin_that_comes_next_is_shown_with_who_has_kept_it() {
+        let device =
+            |id: u8, by: &str| serde_json::json!({ "id": format!("dev_{id:016x}"), "label": "x", "by": by });
+        let certificates: Certificates = serde_json::from_value(serde_json::json!({
+            "pin": "sha256/abc", "certificates": [], "next_pin": "sha256/def",
+            "devices": [device(1, "next_pin"), device(2, "pin"), device(3, "unknown"), device(4, "next_pin")],
+        }))
+        .unwrap();
+        let plain = anstream::adapter::strip_str(&in_words(&certificates, None)).to_string();
+        assert_eq!(
+            plain,
+            "pin        sha256/abc\n\
+             next pin   sha256/def\n\
+             \u{20}          announced: kept by 2 of the devices that go by the pin, and not by 1; 1 not seen since the daemon began"
+        );
+    }
 
     #[test]
     fn each_certificate_is_told_with_its_issuer_its_end_and_its_names() {
