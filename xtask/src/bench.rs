@@ -9,7 +9,7 @@ use crate::steps::{command, root};
 /// What is measured, and how it is shown.
 #[derive(clap::Args)]
 pub(crate) struct Bench {
-    /// What to measure: `sessions`, the terminal path; `access`, the access layer.
+    /// What to measure: `sessions`, the terminal path; `access`, the access layer; `reach`, the ways in.
     name: String,
     /// One array of figures instead of a table; all else goes to stderr.
     #[arg(long)]
@@ -20,7 +20,7 @@ pub(crate) struct Bench {
     /// Show the ratios of a saved run beside this one's.
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
-    /// Measure these figures alone: B1, L2, restart; C1, revoke.
+    /// Measure these figures alone: B1, L2, restart; C1, revoke; S1.
     #[arg(long, value_name = "FIGURE")]
     only: Vec<String>,
     /// Measure this binary instead of building the release binary.
@@ -71,4 +71,4 @@ fn build(package: &str, binary: &str) -> Result<PathBuf> {
     Ok(root().join(target).join("release").join(binary))
 }
 
-const NAMES: &[&str] = &["sessions", "access"];
+const NAMES: &[&str] = &["sessions", "access", "reach"];

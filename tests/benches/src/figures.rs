@@ -6,6 +6,7 @@ mod bulk;
 mod echo;
 mod flood;
 mod memory;
+mod reach;
 mod restart;
 mod screen;
 mod viewers;
@@ -28,6 +29,11 @@ pub(crate) fn sessions(selection: &Selection, format: &Format) -> Result<ExitCod
 /// The same of the access layer.
 pub(crate) fn access(selection: &Selection, format: &Format) -> Result<ExitCode> {
     measure(access::MEASURES, selection, format)
+}
+
+/// The same of the ways in.
+pub(crate) fn reach(selection: &Selection, format: &Format) -> Result<ExitCode> {
+    measure(reach::MEASURES, selection, format)
 }
 
 /// Fails where something could not be measured that is there.

@@ -41,9 +41,14 @@ fn run(command: Command) -> Result<ExitCode> {
             let (selection, format) = shown.split();
             return figures::access(&selection, &format);
         }
+        Command::Reach(shown) => {
+            let (selection, format) = shown.split();
+            return figures::reach(&selection, &format);
+        }
         Command::Floor { kind, programs } => floor::serve(kind, &programs)?,
         Command::Emit { gate, kind, bytes } => program::emit(&gate, kind, bytes)?,
         Command::History => figures::history()?,
+        Command::Open { file } => program::open(&file)?,
         Command::Echo { gate } => program::echo(&gate)?,
         Command::Rest { gate, lines } => program::rest(&gate, lines)?,
     }
@@ -63,6 +68,8 @@ enum Command {
     Sessions(Shown),
     /// The access layer: permits, connections, requests, revocation.
     Access(Shown),
+    /// The ways in: handshakes, certificates, the start.
+    Reach(Shown),
     /// Serves the least that does the job.
     #[command(hide = true)]
     Floor {
@@ -73,6 +80,9 @@ enum Command {
     /// Writes so many bytes once it is let go, and says how long that took.
     #[command(hide = true)]
     Emit { gate: PathBuf, kind: Kind, bytes: u64 },
+    /// Opens a SQLite file, says so and ends.
+    #[command(hide = true)]
+    Open { file: PathBuf },
     /// Sends back what is typed, as a line editor does.
     #[command(hide = true)]
     Echo { gate: PathBuf },

@@ -31,6 +31,14 @@ pub(crate) fn emit(gate: &Path, kind: Kind, bytes: u64) -> Result<()> {
     Ok(())
 }
 
+/// Opens a SQLite file as the daemon does its own, reads a row and says so.
+pub(crate) fn open(file: &Path) -> Result<()> {
+    let store = rusqlite::Connection::open(file)?;
+    store.execute_batch("PRAGMA journal_mode = wal; CREATE TABLE IF NOT EXISTS floor (it INTEGER);")?;
+    let rows: i64 = store.query_row("SELECT count(*) FROM floor", [], |row| row.get(0))?;
+    Ok(writeln!(stdout(), "{rows}")?)
+}
+
 /// Sends back what is typed: the terminal is raw, as under a line editor.
 pub(crate) fn echo(gate: &Path) -> Result<()> {
     let terminal = stdin();

@@ -38,11 +38,16 @@ pub(crate) struct Processes {
 impl UnderTest {
     /// A daemon that takes as many connections as a figure needs.
     pub(crate) fn start() -> Result<Self> {
+        Self::start_with(options())
+    }
+
+    /// A daemon with another configuration.
+    pub(crate) fn start_with(options: DaemonOptions) -> Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
         let (daemon, device) = runtime.block_on(async {
-            let daemon = TestDaemon::start_with(options()).await;
+            let daemon = TestDaemon::start_with(options).await;
             let device = daemon.device(Role::Operator).await;
             (daemon, device)
         });
@@ -93,6 +98,21 @@ impl UnderTest {
             path,
             &self.runtime.block_on(self.device.access()),
         )
+    }
+
+    /// Its pin.
+    pub(crate) fn pin(&self) -> &str {
+        self.daemon.pin()
+    }
+
+    /// Has it read its configuration and certificates again.
+    pub(crate) fn reload(&self) -> Result<()> {
+        let owner = self.daemon.owner();
+        let reloaded = self
+            .runtime
+            .block_on(owner.post("/v1/reload", &serde_json::json!({})));
+        ensure!(reloaded.status / 100 == 2, "{reloaded:?}");
+        Ok(())
     }
 
     /// Where it listens.
