@@ -256,8 +256,8 @@ mod tests {
             "KEY  VALUE\na.b  [\"one\", \"two\",\n     \"three\"]\na.c  4"
         );
         table.row(["a.d", "/a/long/path/of"]);
-        table.row(["a.e", "/a/longer/path/of"]);
-        assert!(plain(&table, Some(20)).ends_with("\na.d  /a/long/path/of\na.e\n    /a/longer/path/of"));
+        table.row(["a.e", "/a/longer/path/o"]);
+        assert!(plain(&table, Some(20)).ends_with("\na.d  /a/long/path/of\na.e\n    /a/longer/path/o"));
     }
 
     #[test]
