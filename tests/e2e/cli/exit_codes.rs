@@ -128,7 +128,8 @@ async fn config_show_names_each_value_and_where_it_came_from() {
             .unwrap()
             .to_owned()
     };
-    assert!(line("sessions.max").contains("config.toml"), "{}", shown.stdout);
+    assert!(line("sessions.max").contains("file"), "{}", shown.stdout);
+    assert!(shown.stderr.contains("config.toml"), "which file: {shown:?}");
     assert!(
         line("pairing.offer_ttl").contains("TRANSOM_PAIRING_OFFER_TTL"),
         "{}",

@@ -266,7 +266,7 @@ async fn the_command_lets_a_device_move_to_another_node_or_binds_it_to_none() {
     );
     let tailscaled = harness::Tailscaled::start(&["127.0.0.2"]);
     let options = DaemonOptions {
-        config: tailscaled.config("\"self\""),
+        config: tailscaled.config("[\"self\"]"),
         ..DaemonOptions::default()
     };
     std::fs::write(daemon.folder().join("config.toml"), &options.config).unwrap();
