@@ -213,16 +213,31 @@ pub fn directory(path: &Path) -> Result<(), FileError> {
                 .unwrap_or(Path::new(".")),
         )?;
     }
+    match check_directory(path)? {
+        true => Ok(()),
+        false => Err(failed(path, Errno::NOENT.into())),
+    }
+}
+
+/// Checks that a directory is what [`directory`] makes; `false` where there is none.
+///
+/// # Errors
+/// When it is anything else, or the system says no.
+pub fn check_directory(path: &Path) -> Result<bool, FileError> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let directory = rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| match errno {
-        Errno::LOOP | Errno::NOTDIR => FileError::Kind {
-            path: path.to_owned(),
-            expected: "directory",
-        },
-        other => failed(path, other.into()),
-    })?;
+    let directory = match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(directory) => directory,
+        Err(Errno::NOENT) => return Ok(false),
+        Err(Errno::LOOP | Errno::NOTDIR) => {
+            return Err(FileError::Kind {
+                path: path.to_owned(),
+                expected: "directory",
+            });
+        }
+        Err(errno) => return Err(failed(path, errno.into())),
+    };
     let stat = rustix::fs::fstat(&directory).map_err(|errno| failed(path, errno.into()))?;
-    ours(path, &stat, DIRECTORY_MODE)
+    ours(path, &stat, DIRECTORY_MODE).map(|()| true)
 }
 
 /// Fills and syncs the file that becomes `path`.
@@ -318,7 +333,9 @@ mod tests {
         os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink},
     };
 
-    use super::{FileError, check, create, create_partial, directory, overwrite, partial, read};
+    use super::{
+        FileError, check, check_directory, create, create_partial, directory, overwrite, partial, read,
+    };
 
     fn mode(path: &std::path::Path) -> u32 {
         fs::metadata(path).unwrap().mode() & 0o7777
@@ -438,6 +455,20 @@ mod tests {
         assert_eq!(mode(&path), 0o700);
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         assert!(matches!(directory(&path), Err(FileError::Mode { .. })));
+    }
+
+    #[test]
+    fn a_directory_that_is_only_looked_at_is_not_made() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("keys");
+        assert!(!check_directory(&path).unwrap() && !path.exists());
+        directory(&path).unwrap();
+        assert!(check_directory(&path).unwrap());
+        fs::write(home.path().join("file"), "").unwrap();
+        assert!(matches!(
+            check_directory(&home.path().join("file")),
+            Err(FileError::Kind { .. })
+        ));
     }
 
     #[test]

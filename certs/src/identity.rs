@@ -37,6 +37,14 @@ impl Identity {
         Self::read_or_create(&keys.join(KEY_FILE))
     }
 
+    /// Reads `identity.pem` in a directory of keys, and makes nothing; none where there is none.
+    ///
+    /// # Errors
+    /// As [`Identity::load_or_create`].
+    pub fn load(keys: &Path) -> Result<Option<Self>, CertsError> {
+        Self::read(&keys.join(KEY_FILE))
+    }
+
     /// The key that comes next, if one was made.
     ///
     /// # Errors

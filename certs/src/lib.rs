@@ -13,6 +13,7 @@ mod leaf;
 pub mod names;
 pub mod pair;
 pub mod pin;
+pub mod sight;
 pub mod tls;
 pub mod verify;
 
@@ -25,6 +26,7 @@ pub use names::Names;
 pub use pair::{Pair, PairError, PairFilesError};
 pub use pin::SpkiPin;
 pub use rustls_pki_types::UnixTime;
+pub use sight::Sight;
 pub use tls::{Resolver, Source, server_config, server_config_at};
 pub use verify::{
     PinVerifier, ProvenPin, WrongPin, client_config, client_config_with_next, dangerous_first_use_config,

@@ -206,7 +206,7 @@ pub(crate) fn address(bytes: &[u8]) -> Option<IpAddr> {
         .map(|bytes| Ipv6Addr::from(bytes).into())
 }
 
-fn unix(seconds: i64) -> UnixTime {
+pub(crate) fn unix(seconds: i64) -> UnixTime {
     UnixTime::since_unix_epoch(Duration::from_secs(seconds.max(0).cast_unsigned()))
 }
 
