@@ -10,6 +10,7 @@ mod devices;
 mod epoch;
 mod error;
 mod guests;
+mod look;
 mod meta;
 mod reader;
 mod schema;
@@ -28,7 +29,7 @@ use self::{
     epoch::{Epoch, EpochKeeper},
     writer::{Lane, Writer},
 };
-pub use self::{error::StoreError, reader::AuditReader};
+pub use self::{error::StoreError, look::Look, reader::AuditReader};
 use crate::{
     audit::{AuditRow, action},
     metrics::Tally,
@@ -125,7 +126,7 @@ impl Store {
         let tombstones = devices::tombstones(&transaction)?;
         let guests = guests::all(&transaction)?;
         let instance = meta::instance(&transaction)?;
-        let is_needed = !devices.is_empty() || guests.iter().any(|guest| guest.ended.is_none());
+        let is_needed = has_tokens(&devices, &guests);
         let token_key = token_key::load_or_create(&transaction, keys, is_needed)?;
         let reached = Epoch::of(&transaction)?;
         if is_new {
@@ -319,6 +320,11 @@ impl Store {
     async fn set_query_only(&self, on: bool) {
         self.writer.set_query_only(on).await;
     }
+}
+
+/// Whether there is anybody whose token was hashed under the token key.
+fn has_tokens(devices: &[Device], guests: &[GuestRecord]) -> bool {
+    !devices.is_empty() || guests.iter().any(|guest| guest.ended.is_none())
 }
 
 /// Goes on with an older store if the owner wants it: its trail says so from then on.

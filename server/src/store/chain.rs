@@ -110,6 +110,13 @@ pub(super) fn load(transaction: &Transaction<'_>, keys: &Path) -> Result<AuditKe
     }
 }
 
+/// Reads the key, whatever trail it is of; `None` where there is none.
+pub(super) fn read(keys: &Path) -> Result<Option<AuditKey>, StoreError> {
+    let path = keys.join(FILE);
+    let bytes = files::read(&path)?;
+    bytes.map(|bytes| parse(&path, &bytes)).transpose()
+}
+
 fn create(path: &Path) -> Result<AuditKey, StoreError> {
     let bytes: [u8; LENGTH] = random::bytes();
     files::create(path, &bytes)?;

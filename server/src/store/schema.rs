@@ -63,6 +63,16 @@ fn create(path: &Path, migrations: &[&str]) -> Result<(), StoreError> {
 /// Looks at a file without changing a byte of it, and says its version.
 fn examine(path: &Path, supported: usize) -> Result<usize, StoreError> {
     let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    examine_by(&connection, path, supported)
+}
+
+/// The same of the present version's by a connection that is there.
+pub(super) fn look(connection: &Connection, path: &Path) -> Result<(usize, usize), StoreError> {
+    let found = examine_by(connection, path, MIGRATIONS.len())?;
+    Ok((found, MIGRATIONS.len()))
+}
+
+fn examine_by(connection: &Connection, path: &Path, supported: usize) -> Result<usize, StoreError> {
     let number = |pragma: &str| connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
     if number("application_id")? != i64::from(APPLICATION) {
         return Err(StoreError::corrupt(path, "it is not a store of this program"));
@@ -112,7 +122,7 @@ pub(super) fn connect(path: &Path, mode: OpenFlags) -> Result<Connection, StoreE
     Ok(connection)
 }
 
-fn suffixed(path: &Path, suffix: &str) -> PathBuf {
+pub(super) fn suffixed(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(suffix);
     path.with_file_name(name)

@@ -1,0 +1,186 @@
+//! Looking at a store without changing anything, while a daemon has it open and while none has.
+
+use std::path::Path;
+
+use certs::files;
+use pairing::UnixMillis;
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction};
+
+use super::{StoreError, chain, devices, epoch, epoch::Epoch, guests, has_tokens, meta, schema, token_key};
+
+/// What a store is found to be, where a daemon can open it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// The version of its schema.
+    pub version: usize,
+    /// The version that this binary brings it to.
+    pub supported: usize,
+    /// How many devices are paired; none where an older version says it otherwise.
+    pub devices: Option<usize>,
+    /// When the last row of the audit trail was written.
+    pub last_written: Option<UnixMillis>,
+}
+
+impl Look {
+    /// Looks at a store with the directory of its keys; `None` where there is none.
+    ///
+    /// # Errors
+    /// As [`Store::open`](super::Store::open): what would keep a daemon from opening it.
+    pub fn at(path: &Path, keys: &Path) -> Result<Option<Self>, StoreError> {
+        let journal = schema::suffixed(path, "-wal");
+        let has_journal = files::check(&journal)?;
+        if !files::check(path)? {
+            return match has_journal {
+                true => Err(StoreError::corrupt(
+                    path,
+                    format!("it is missing and its journal {} is there", journal.display()),
+                )),
+                false => Ok(None),
+            };
+        }
+        files::check(&schema::suffixed(path, "-shm"))?;
+        let look = || {
+            let mut connection = match has_journal {
+                true => schema::connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?,
+                // Whoever reads a store without a journal would make one beside it.
+                false => as_it_is(path)?,
+            };
+            let (version, supported) = schema::look(&connection, path)?;
+            if version < supported {
+                return Ok(Self {
+                    version,
+                    supported,
+                    devices: None,
+                    last_written: None,
+                });
+            }
+            // Before the rows are read: rows that come meanwhile are behind it.
+            let reached = Epoch::read(keys);
+            let transaction = connection.transaction()?;
+            let devices = checked(&transaction, (path, keys), reached)?;
+            Ok(Self {
+                version,
+                supported,
+                devices: Some(devices),
+                last_written: last_written(&transaction)?,
+            })
+        };
+        look().map(Some).map_err(|error: StoreError| error.in_file(path))
+    }
+}
+
+/// Checks that it belongs to its keys and is not older than what was written last; says how many devices there are.
+fn checked(
+    transaction: &Transaction<'_>,
+    (path, keys): (&Path, &Path),
+    reached: Result<Option<Epoch>, StoreError>,
+) -> Result<usize, StoreError> {
+    let begins = meta::audit_key(transaction)?.is_none();
+    let key = match begins {
+        true => chain::read(keys)?,
+        false => Some(chain::load(transaction, keys)?),
+    };
+    if let Some(key) = key
+        && let Some(reason) = epoch::behind(transaction, &key, reached, begins)?
+    {
+        return Err(StoreError::Older {
+            path: path.to_owned(),
+            reason,
+        });
+    }
+    let (devices, guests) = (devices::all(transaction)?, guests::all(transaction)?);
+    token_key::load(transaction, keys, has_tokens(&devices, &guests))?;
+    Ok(devices.len())
+}
+
+fn last_written(transaction: &Transaction<'_>) -> Result<Option<UnixMillis>, StoreError> {
+    let last = "SELECT time FROM audit WHERE sequence > 0 ORDER BY sequence DESC LIMIT 1";
+    let time = transaction.query_row(last, [], |row| row.get(0)).optional()?;
+    Ok(time.map(UnixMillis))
+}
+
+/// A connection that makes no file, to a store that nobody writes (sqlite.org/uri.html, `immutable`).
+fn as_it_is(path: &Path) -> Result<Connection, StoreError> {
+    use std::{fmt::Write as _, os::unix::ffi::OsStrExt};
+    let mut uri = "file:".to_owned();
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'/' | b'-' | b'.' | b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => {
+                uri.push(char::from(*byte));
+            }
+            byte => write!(uri, "%{byte:02x}").expect("writing to a String cannot fail"),
+        }
+    }
+    uri.push_str("?immutable=1");
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    schema::connect(Path::new(&uri), flags)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeMap, fs, path::Path};
+
+    use pairing::UnixMillis;
+
+    use super::Look;
+    use crate::{
+        audit::AuditRow,
+        store::{Store, StoreError},
+    };
+
+    const NOW: UnixMillis = UnixMillis(1_795_000_000_000);
+
+    fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+        let entries = fs::read_dir(folder).unwrap().map(Result::unwrap);
+        let plain = entries.filter(|entry| entry.path().is_file());
+        plain
+            .map(|entry| {
+                let name = entry.file_name().into_string().unwrap();
+                (name, fs::read(entry.path()).unwrap())
+            })
+            .collect()
+    }
+
+    async fn row(store: &Store) {
+        let row = AuditRow::new(NOW, "owner", "", "test", "");
+        store.append_audit(row).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_store_is_looked_at_open_and_closed_and_nothing_is_made_of_it() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("a folder? with #signs%41");
+        fs::create_dir(&folder).unwrap();
+        let (path, keys) = (folder.join("transom.db"), folder.join("keys"));
+        assert_eq!(Look::at(&path, &keys).unwrap(), None);
+        assert!(files(&folder).is_empty());
+        let opened = Store::open(&path, &keys, NOW).unwrap();
+        row(&opened.store).await;
+        let look = Look::at(&path, &keys).unwrap().unwrap();
+        assert_eq!((look.devices, look.last_written), (Some(0), Some(NOW)));
+        assert_eq!(look.version, look.supported);
+        drop(opened);
+        let before = files(&folder);
+        assert_eq!(before.len(), 1, "{:?}", before.keys());
+        assert_eq!(Look::at(&path, &keys).unwrap(), Some(look));
+        assert!(files(&folder) == before);
+    }
+
+    #[tokio::test]
+    async fn what_keeps_a_daemon_from_opening_it_is_said() {
+        let home = tempfile::tempdir().unwrap();
+        let (path, keys) = (home.path().join("transom.db"), home.path().join("keys"));
+        let opened = Store::open(&path, &keys, NOW).unwrap();
+        let older = fs::read(&path).unwrap();
+        row(&opened.store).await;
+        drop(opened);
+        let newest = fs::read(&path).unwrap();
+        fs::write(&path, &older).unwrap();
+        assert!(matches!(Look::at(&path, &keys), Err(StoreError::Older { .. })));
+        fs::write(&path, &newest[..newest.len() / 2]).unwrap();
+        assert!(matches!(Look::at(&path, &keys), Err(StoreError::Corrupt { .. })));
+        fs::write(&path, &newest).unwrap();
+        fs::remove_file(keys.join("audit.key")).unwrap();
+        assert!(matches!(Look::at(&path, &keys), Err(StoreError::AuditKey { .. })));
+    }
+}
