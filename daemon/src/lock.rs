@@ -21,6 +21,17 @@ pub struct Lock {
     file: File,
 }
 
+/// Who holds the lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// Nobody: no daemon runs.
+    Nobody,
+    /// This process.
+    Process(u32),
+    /// Somebody whom the kernel does not name here, as from within another container.
+    Unseen,
+}
+
 /// Why this process is not the daemon.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
@@ -96,6 +107,29 @@ impl Lock {
         }
     }
 
+    /// Who holds the lock, without making its file.
+    ///
+    /// # Errors
+    /// Where the file cannot be looked at.
+    pub fn holder(path: &Path) -> io::Result<Holder> {
+        let flags = PLAIN.bits().cast_signed();
+        let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Holder::Nobody),
+            Err(error) => return Err(error),
+        };
+        // Shared, and for microseconds: nobody else who looks is in the way of that.
+        match flock(&file, FlockOperation::NonBlockingLockShared) {
+            Ok(()) => Ok(Holder::Nobody),
+            Err(Errno::WOULDBLOCK) => {
+                let there = file.metadata()?;
+                let locks = fs::read_to_string("/proc/locks").unwrap_or_default();
+                Ok(holder_in(&locks, there.dev(), there.ino()).map_or(Holder::Unseen, Holder::Process))
+            }
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
     /// The lock as the standard input of what this process executes in its own place: it is free at no moment between. A lock is
     /// of the open file, not of the process (flock(2)).
     ///
@@ -121,6 +155,26 @@ impl Lock {
     }
 }
 
+/// The process that has such a lock on a file, as the kernel lists them (proc_locks(5)).
+fn holder_in(locks: &str, device: u64, inode: u64) -> Option<u32> {
+    let device = format!(
+        "{:02x}:{:02x}",
+        rustix::fs::major(device),
+        rustix::fs::minor(device)
+    );
+    let holders = locks.lines().filter_map(|line| {
+        // `1: FLOCK  ADVISORY  WRITE 4711 08:01:1234 0 EOF`; one with an arrow behind its number waits.
+        let [_, "FLOCK", _, _, pid, file, ..] = line.split_whitespace().collect::<Vec<_>>()[..] else {
+            return None;
+        };
+        let (at, number) = file.rsplit_once(':')?;
+        let is_it = number.parse() == Ok(inode);
+        Some((at == device, pid.parse().ok().filter(|pid| *pid > 0)?)).filter(|_| is_it)
+    });
+    // Some file systems tell another device than the kernel goes by.
+    holders.max_by_key(|(is_at, _)| *is_at).map(|(_, pid)| pid)
+}
+
 /// How long something may take that is done to the store without a daemon.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Between two looks.
@@ -132,7 +186,32 @@ const PLAIN: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK);
 mod tests {
     use rustix::fs::{CWD, FileType, Mode, mknodat};
 
-    use super::{Lock, LockError};
+    use super::{Holder, Lock, LockError, holder_in};
+
+    #[test]
+    fn who_holds_the_lock_is_seen_and_nothing_is_made_by_looking() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("transom.lock");
+        assert_eq!(Lock::holder(&path).unwrap(), Holder::Nobody);
+        assert!(!path.exists());
+        let held = Lock::take(&path).unwrap();
+        assert_eq!(Lock::holder(&path).unwrap(), Holder::Process(std::process::id()));
+        drop(held);
+        assert_eq!(Lock::holder(&path).unwrap(), Holder::Nobody);
+    }
+
+    #[test]
+    fn the_lock_of_another_file_is_not_taken_for_it() {
+        let locks = "1: FLOCK  ADVISORY  WRITE 4 08:01:77 0 EOF\n\
+                     2: POSIX  ADVISORY  WRITE 5 08:02:77 0 EOF\n\
+                     3: FLOCK  ADVISORY  WRITE 6 08:02:77 0 EOF\n\
+                     3: -> FLOCK  ADVISORY  WRITE 7 08:02:77 0 EOF\n\
+                     4: FLOCK  ADVISORY  WRITE 8 08:02:78 0 EOF\n";
+        let device = rustix::fs::makedev(8, 2);
+        assert_eq!(holder_in(locks, device, 77), Some(6));
+        assert_eq!(holder_in(locks, device, 78), Some(8));
+        assert_eq!(holder_in(locks, device, 79), None);
+    }
 
     #[test]
     fn a_pipe_in_the_place_of_the_lock_is_refused_and_not_waited_for() {
