@@ -191,6 +191,9 @@ pub struct Status {
     pub socket: String,
     /// The TLS listeners.
     pub tls: Vec<TlsEndpoint>,
+    /// Host and port by which a device reaches it best, and which the links of offers begin with; absent where none can.
+    #[serde(default)]
+    pub link_authority: Option<String>,
     /// Whether every remote way in is closed, so that there are no TLS listeners.
     #[serde(default)]
     pub locked_down: bool,

@@ -25,6 +25,7 @@ pub(crate) async fn status(
         activated: app.run.is_activated,
         socket: app.run.paths.socket().display().to_string(),
         tls: app.tls(),
+        link_authority: app.run.doors.link_authority().filter(|_| !locked_down),
         locked_down,
         degraded: app.degraded(),
         warnings: app.run.doors.certificates().warnings(certificates::now()),
