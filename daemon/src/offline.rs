@@ -8,6 +8,7 @@ use protocol::{
     audit::{AuditQuery, AuditRecord, AuditVerdict},
     guests::{GuestEnded, GuestRecord},
 };
+pub use server::store::Look;
 use server::{
     LocalPeer, LockdownFile, Peer,
     audit::{AuditRow, action},
@@ -150,6 +151,19 @@ pub async fn lock_down(paths: &Paths) -> Result<Option<StoreError>, UpError> {
         Err(error) => Err(error),
     };
     Ok(written.err())
+}
+
+/// Looks at the store without changing anything, whether a daemon serves it or not; `None` where there is no store.
+///
+/// # Errors
+/// What would keep a daemon from starting with it.
+pub fn look(paths: &Paths) -> Result<Option<Look>, UpError> {
+    Ok(Look::at(&paths.store(), &paths.keys())?)
+}
+
+/// Whether no daemon opens a remote way in, as long as nobody lifts that.
+pub fn is_locked_down(paths: &Paths) -> bool {
+    LockdownFile::new(&paths.state).is_locked()
 }
 
 /// Whether a daemon ever served here.

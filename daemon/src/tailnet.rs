@@ -6,6 +6,7 @@ mod follow;
 mod listeners;
 mod local_api;
 mod policy;
+mod probe;
 
 use std::{
     collections::BTreeSet,
@@ -24,6 +25,7 @@ use tokio::{
 };
 
 use self::local_api::Phase;
+pub use self::probe::{Probe, ProbedNode, Trouble, probe};
 use self::{
     cache::Cache,
     certificate::Certificate,

@@ -17,7 +17,7 @@ use server::{
 use terminal::{DescriptorLimit, Size};
 use tokio::task::JoinSet;
 
-pub use self::error::UpError;
+pub use self::error::{UpError, file_hint};
 use crate::{
     app::{App, Run},
     certificates::{self, Certificates, keep_fresh},

@@ -19,6 +19,11 @@ pub(crate) fn router() -> Router {
         .route("/{*path}", get(file))
 }
 
+/// Whether this binary carries the app.
+pub fn has_web_app() -> bool {
+    web::is_present()
+}
+
 async fn shell() -> Response {
     match web::asset(web::SHELL) {
         Some(shell) => serve(shell),

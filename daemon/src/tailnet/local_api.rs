@@ -22,8 +22,8 @@ use hyper_util::rt::TokioIo;
 use pairing::TailnetIdentity;
 use tokio::{net::UnixStream, task::JoinSet, time::timeout};
 
-pub(crate) use self::answers::{OwnNode, Phase};
-use self::answers::{Status, WhoIs};
+pub(crate) use self::answers::{ListedNode, OwnNode, Phase};
+use self::answers::{Others, Status, WhoIs};
 
 /// Where a machine's tailscaled is asked.
 #[derive(Clone, Debug)]
@@ -73,6 +73,12 @@ impl LocalApi {
     pub(crate) async fn status(&self) -> Result<(Phase, Option<OwnNode>), LocalApiError> {
         let body = self.ask("status?peers=false", self.quick).await?;
         Ok(parse::<Status>(&body)?.understood())
+    }
+
+    /// The other nodes of the tailnet.
+    pub(crate) async fn others(&self) -> Result<Vec<ListedNode>, LocalApiError> {
+        let body = self.ask("status", self.quick).await?;
+        Ok(parse::<Others>(&body)?.understood())
     }
 
     /// Who is behind an address; none where the tailnet has nobody there.

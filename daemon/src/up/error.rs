@@ -67,11 +67,15 @@ impl UpError {
         match self {
             Self::Paths(error) => error.hint().to_owned(),
             Self::Config(error) => error.hint(),
-            Self::Files(_) => "its owner must be you and its mode 0700 (a directory) or 0600 (a file)".to_owned(),
+            Self::Files(error) => file_hint(error),
             Self::Lock(error) => error.hint(),
             Self::Store(StoreError::Older { .. }) => "if a device was revoked since, it would be back: put the newest copy in \
                 its place; if this is the newest, `transom up --accept-older-store` goes on with it, and revoke again"
                 .to_owned(),
+            Self::Store(StoreError::Newer { .. }) => {
+                "run the newer transom, or put the copy that it left beside the store in its place".to_owned()
+            }
+            Self::Store(StoreError::File(error)) => file_hint(error),
             Self::Store(_) => {
                 "nothing was changed; put a good copy in its place, or start with another TRANSOM_DIR".to_owned()
             }
@@ -106,6 +110,11 @@ impl UpError {
         matches!(self, Self::Lock(LockError::AlreadyRunning(_)))
     }
 
+    /// Whether the owner, the mode or the kind of a file is at fault.
+    pub fn is_about_a_file(&self) -> bool {
+        matches!(self, Self::Files(_) | Self::Store(StoreError::File(_)))
+    }
+
     pub(super) fn io(what: &'static str) -> impl Fn(io::Error) -> Self {
         move |source| Self::System { what, source }
     }
@@ -114,6 +123,21 @@ impl UpError {
         move |errno| Self::System {
             what,
             source: errno.into(),
+        }
+    }
+}
+
+/// What to do about a file of the daemon's that is refused.
+pub fn file_hint(error: &FileError) -> String {
+    match error {
+        FileError::Mode { path, wanted, .. } => {
+            format!("`chmod {wanted:o} {}`", path.display())
+        }
+        FileError::Owner { path, .. } => format!("`sudo chown $USER {}`, if it is yours", path.display()),
+        FileError::Kind { path, .. } => format!("move {} away", path.display()),
+        FileError::Open { path } => format!("`chmod o= {}`", path.display()),
+        FileError::Io { .. } | FileError::TooLarge { .. } => {
+            "its owner must be you and its mode 0700 (a directory) or 0600 (a file)".to_owned()
         }
     }
 }

@@ -79,6 +79,46 @@ struct Node {
     tags: Option<Vec<String>>,
 }
 
+/// `GET /localapi/v0/status`, of the other nodes.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct Others {
+    #[serde(default)]
+    peer: Option<HashMap<String, OtherPeer>>,
+    #[serde(default)]
+    user: Option<HashMap<String, UserProfile>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct OtherPeer {
+    #[serde(rename = "ID", default)]
+    id: String,
+    #[serde(rename = "DNSName", default)]
+    dns_name: String,
+    #[serde(default)]
+    host_name: String,
+    #[serde(rename = "OS", default)]
+    system: String,
+    #[serde(rename = "UserID", default)]
+    user_id: i64,
+    #[serde(default)]
+    tags: Option<Vec<String>>,
+    #[serde(default)]
+    online: bool,
+}
+
+/// Another node of the tailnet, as this machine's tailscaled knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ListedNode {
+    /// Who it is.
+    pub(crate) who: TailnetIdentity,
+    /// Its operating system, as Tailscale calls it: `iOS`, `android`, `linux`.
+    pub(crate) system: String,
+    /// Whether the tailnet sees it now.
+    pub(crate) is_online: bool,
+}
+
 /// `GET /localapi/v0/whois`
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
@@ -135,6 +175,32 @@ impl Status {
             tags,
         };
         (phase, Some(own))
+    }
+}
+
+impl Others {
+    pub(super) fn understood(self) -> Vec<ListedNode> {
+        let users = self.user.unwrap_or_default();
+        let node = |peer: OtherPeer| {
+            let tags = peer.tags.unwrap_or_default();
+            let user_id = match tags.is_empty() {
+                true => peer.user_id.to_string(),
+                false => String::new(),
+            };
+            let login = users.get(&user_id).map(|user| user.login_name.clone());
+            ListedNode {
+                who: TailnetIdentity {
+                    user: login.unwrap_or_default(),
+                    user_id,
+                    node: name(&peer.dns_name).unwrap_or(peer.host_name),
+                    node_id: peer.id,
+                    tags,
+                },
+                system: peer.system,
+                is_online: peer.online,
+            }
+        };
+        self.peer.unwrap_or_default().into_values().map(node).collect()
     }
 }
 

@@ -219,3 +219,37 @@ async fn each_line_of_the_bus_is_a_change_and_its_end_is_told() {
     assert!(changes.next().await.is_err());
     assert!(said.asked.await.unwrap().contains("/watch-ipn-bus?mask=274 "));
 }
+
+#[tokio::test]
+async fn the_other_nodes_are_told_with_their_users_tags_and_systems() {
+    let said = Said::json(
+        r#"{
+            "BackendState": "Running",
+            "Peer": {
+                "nodekey:1": { "ID": "nPhone", "DNSName": "Pixel.tail1234.ts.net.", "HostName": "pixel", "OS": "android",
+                               "UserID": 42, "Tags": null, "Online": true },
+                "nodekey:2": { "ID": "nCi", "DNSName": "", "HostName": "ci", "OS": "linux", "UserID": 9000,
+                               "Tags": ["tag:ci"], "Online": false }
+            },
+            "User": { "42": { "ID": 42, "LoginName": "alice@example.com" } }
+        }"#,
+    );
+    let mut others = said.api().others().await.unwrap();
+    others.sort_by(|one, other| one.who.node.cmp(&other.who.node));
+    let [ci, phone] = &others[..] else {
+        panic!("{others:?}")
+    };
+    assert_eq!((&*ci.who.node, &*ci.who.user_id, ci.is_online), ("ci", "", false));
+    assert_eq!(ci.who.tags, ["tag:ci"]);
+    assert_eq!(
+        (&*phone.who.user_id, &*phone.who.user),
+        ("42", "alice@example.com")
+    );
+    assert_eq!(
+        (&*phone.system, &*phone.who.node),
+        ("android", "pixel.tail1234.ts.net")
+    );
+    assert!(phone.is_online);
+    let nobody = Said::json(r#"{ "Peer": null }"#);
+    assert!(nobody.api().others().await.unwrap().is_empty());
+}
