@@ -282,7 +282,7 @@ pub(crate) fn with_query(path: &str, query: &impl Serialize) -> String {
 }
 
 /// The value of an answer.
-fn understood<T: DeserializeOwned>(body: &[u8]) -> Result<T, Failure> {
+pub(crate) fn understood<T: DeserializeOwned>(body: &[u8]) -> Result<T, Failure> {
     serde_json::from_slice(body).map_err(|error| {
         let hint = "daemon and command are of different versions: `transom shutdown`, then `transom up`";
         Failure::failed(

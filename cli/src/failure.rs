@@ -252,7 +252,7 @@ impl From<io::Error> for Failure {
 }
 
 /// The error of TLS in the chain of causes, if there is one.
-fn tls_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a TlsError> {
+pub(crate) fn tls_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a TlsError> {
     let mut cause: Option<&'a (dyn Error + 'static)> = Some(error);
     while let Some(error) = cause {
         if let Some(tls) = error.downcast_ref() {

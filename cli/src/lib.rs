@@ -2,6 +2,7 @@
 
 mod attach;
 mod attachment;
+mod checks;
 mod client;
 mod duration;
 mod escape;

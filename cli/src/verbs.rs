@@ -8,6 +8,7 @@ mod certs;
 mod config;
 mod devices;
 mod disconnect;
+mod doctor;
 mod groups;
 mod guests;
 mod invite;
@@ -112,6 +113,8 @@ pub(crate) enum Verb {
     Whoami(whoami::Args),
     /// Say what the running daemon does
     Status(status::Args),
+    /// Test everything on the way to the daemon, and say what to do about what is wrong
+    Doctor(doctor::Args),
     /// Show the certificates by which the daemon is known
     Certs(certs::Args),
     /// Take up a changed configuration or certificate; connections stay
@@ -161,6 +164,7 @@ impl Verb {
             Self::Lockdown(args) => args.json,
             Self::Audit(args) => args.json,
             Self::Status(args) => args.json,
+            Self::Doctor(args) => args.json,
             Self::Certs(args) => args.json,
             Self::Reload(args) => args.json,
             Self::Restart(args) => args.json,
@@ -261,6 +265,7 @@ impl Verb {
             Self::Invite(args) => invite::run(&args).await,
             Self::Guests(args) => guests::run(&args).await,
             Self::Status(args) => status::run(&args).await,
+            Self::Doctor(args) => doctor::run(&args, target).await,
             Self::Certs(args) => certs::run(&args).await,
             Self::Config(args) => config::run(&args).await,
             Self::Reload(args) => reload::run(&args).await,

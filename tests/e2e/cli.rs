@@ -1,5 +1,6 @@
 //! The command line, as people and scripts meet it.
 
+mod doctor;
 mod exit_codes;
 mod in_a_terminal;
 mod pair_pending;

@@ -12,7 +12,15 @@ use serde_json::json;
 use tokio::sync::OnceCell;
 
 use super::{Https, Record, Store, access::Access, key::DeviceKey};
-use crate::{client::refused, failure::Failure, output, place::Place, ssh::Tunnel, way, way::WebSocket};
+use crate::{
+    client::{refused, understood},
+    failure::Failure,
+    output,
+    place::Place,
+    ssh::Tunnel,
+    way,
+    way::WebSocket,
+};
 
 /// HTTPS with the remote's own key, with the credentials that this machine has there.
 #[derive(Debug)]
@@ -80,6 +88,17 @@ impl RemoteWay {
             self.keep_pins().await;
         }
         answered
+    }
+
+    /// Who this machine is there, without keeping anything that is learned by asking.
+    ///
+    /// # Errors
+    /// As [`RemoteWay::send`].
+    pub(crate) async fn who_is_asking(&self) -> Result<WhoAmI, Failure> {
+        let response = self.try_to_send(self.request(Method::GET, "/whoami")).await?;
+        let body = response.bytes().await;
+        let body = body.map_err(|error| way::broken(self.place(), &error))?;
+        understood(&body)
     }
 
     async fn try_to_send(&self, request: RequestBuilder) -> Result<Response, Failure> {

@@ -59,7 +59,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
     (
         "The daemon",
         &[
-            "up", "status", "certs", "reload", "restart", "shutdown", "service", "config",
+            "up", "status", "doctor", "certs", "reload", "restart", "shutdown", "service", "config",
         ],
     ),
 ];

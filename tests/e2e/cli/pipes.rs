@@ -6,7 +6,7 @@ use harness::{Finished, TestDaemon, within};
 use tokio::process::Command;
 
 /// Verbs that print, with a session `build` that has ended and one `serve` that runs.
-const VERBS: [&[&str]; 30] = [
+const VERBS: [&[&str]; 32] = [
     &["--help"],
     &["wait", "--help"],
     &["ls"],
@@ -15,6 +15,8 @@ const VERBS: [&[&str]; 30] = [
     &["ls", "--watch", "--json"],
     &["status"],
     &["status", "--json"],
+    &["doctor"],
+    &["doctor", "--json"],
     &["devices", "--json"],
     &["pair", "--pending", "--json"],
     &["config", "show"],

@@ -70,6 +70,11 @@ impl Authority {
         files
     }
 
+    /// Its own certificate, in PEM.
+    pub fn root(&self) -> String {
+        self.issuer.pem()
+    }
+
     /// What a browser that trusts this authority says when it opens the address by a name.
     ///
     /// # Errors

@@ -39,6 +39,8 @@ struct State {
     owner: (i64, String),
     tags: Vec<String>,
     peers: HashMap<IpAddr, Value>,
+    /// Phones of users, each as the status lists it, with its user's login.
+    phones: Vec<(Value, String)>,
     certificate: Option<Result<String, (u16, String)>>,
     hangs: bool,
     asked: Vec<String>,
@@ -58,6 +60,7 @@ impl Tailscaled {
             owner: (ALICE, "alice@example.com".to_owned()),
             tags: Vec::new(),
             peers: HashMap::new(),
+            phones: Vec::new(),
             certificate: None,
             hangs: false,
             asked: Vec::new(),
@@ -104,6 +107,16 @@ impl Tailscaled {
             "CapMap": null,
         });
         self.change(|state| state.peers.insert(parsed(&[address])[0], answer));
+    }
+
+    /// A phone of a user is in the tailnet; 42 is alice.
+    pub fn has_phone(&self, node: &str, user: i64, login: &str, is_online: bool) {
+        let phone = json!({
+            "ID": node, "PublicKey": format!("nodekey:{node}"), "HostName": node,
+            "DNSName": format!("{node}.tail1234.ts.net."), "OS": "android", "UserID": user,
+            "TailscaleIPs": ["100.64.0.9"], "Online": is_online,
+        });
+        self.change(|state| state.phones.push((phone, login.to_owned())));
     }
 
     /// A tagged node behind an address.
@@ -238,6 +251,14 @@ impl State {
             });
         }
         let (id, login) = &self.owner;
+        let user = |id: &Value, login: &str| json!({ "ID": id, "LoginName": login, "DisplayName": login });
+        let mut users = serde_json::Map::new();
+        let mut peers = serde_json::Map::new();
+        users.insert(id.to_string(), user(&json!(id), login));
+        for (phone, login) in &self.phones {
+            users.insert(phone["UserID"].to_string(), user(&phone["UserID"], login));
+            peers.insert(phone["PublicKey"].to_string(), phone.clone());
+        }
         json!({
             "Version": "1.90.0", "TUN": true, "BackendState": self.phase, "HaveNodeKey": true, "AuthURL": "",
             "TailscaleIPs": self.addresses,
@@ -248,8 +269,21 @@ impl State {
             },
             "Health": [], "MagicDNSSuffix": "tail1234.ts.net",
             "CurrentTailnet": { "Name": "example.com", "MagicDNSSuffix": "tail1234.ts.net", "MagicDNSEnabled": true },
-            "CertDomains": certified, "Peer": null,
-            "User": { id.to_string(): { "ID": id, "LoginName": login, "DisplayName": login } },
+            "CertDomains": certified, "Peer": if peers.is_empty() { Value::Null } else { Value::Object(peers) },
+            "User": users,
+        })
+    }
+
+    /// The node itself, as whoever asks about one of its addresses is told.
+    fn own(&self) -> Value {
+        let (id, login) = &self.owner;
+        json!({
+            "Node": {
+                "ID": 1, "StableID": "nBox", "Name": format!("{}.", self.name), "User": id,
+                "Tags": if self.tags.is_empty() { Value::Null } else { json!(self.tags) },
+            },
+            "UserProfile": { "ID": id, "LoginName": login, "DisplayName": login },
+            "CapMap": null,
         })
     }
 
@@ -258,6 +292,7 @@ impl State {
         match path.strip_prefix("/localapi/v0/") {
             Some("status") => (200, self.status().to_string()),
             Some("whois") => match query.strip_prefix("addr=").map(str::parse::<IpAddr>) {
+                Some(Ok(address)) if self.addresses.contains(&address) => (200, self.own().to_string()),
                 Some(Ok(address)) => match self.peers.get(&address) {
                     Some(peer) => (200, peer.to_string()),
                     None => (404, "no match for IP:port\n".to_owned()),

@@ -300,6 +300,31 @@ fn near(opened: &Value) -> SocketAddr {
     format!("127.0.0.1:{port}").parse().unwrap()
 }
 
+#[tokio::test]
+async fn doctor_goes_the_way_over_ssh_step_by_step() {
+    let daemon = TestDaemon::start().await;
+    let sshd = Sshd::start(daemon.folder()).await;
+    let elsewhere = Elsewhere::new();
+    added(&daemon, &sshd, &elsewhere).await;
+    let doctor = ["--on", "desk", "doctor", "--json"];
+    let state = |said: &Finished, check: &str| {
+        let found = said.json();
+        let mut found = found.as_array().unwrap().iter();
+        let found = found.find(|found| found["check"] == check);
+        found.map(|found| (found["state"].clone(), found["detail"].to_string()))
+    };
+    let said = run(&elsewhere, &sshd, &doctor).await;
+    assert_eq!(said.code, 0, "{said:?}");
+    for check in ["ssh", "tls", "token"] {
+        assert_eq!(state(&said, check).unwrap().0, "ok", "{said:?}");
+    }
+    assert_eq!(daemon.cli(&["shutdown"]).await.code, 0);
+    let said = run(&elsewhere, &sshd, &doctor).await;
+    assert_eq!(said.code, 1, "{said:?}");
+    let (state, detail) = state(&said, "ssh").unwrap();
+    assert!(state == "failed" && detail.contains("no daemon runs"), "{said:?}");
+}
+
 /// Pairs over SSH as an operator, under the name `desk`.
 async fn added(daemon: &TestDaemon, sshd: &Sshd, elsewhere: &Elsewhere) {
     let destination = sshd.destination();

@@ -1,0 +1,268 @@
+//! Whether a daemon runs: who has the lock, and whether it answers at its socket.
+
+use std::{fs, io, os::unix::fs::FileTypeExt, path::Path};
+
+use daemon::{
+    Paths,
+    lock::{Holder, Lock},
+    offline,
+};
+use jiff::Timestamp;
+use protocol::{access::Status, certificates::Certificates};
+
+use super::{
+    Check,
+    ports::{name_of, process_of},
+};
+use crate::{client::Client, duration, failure::Failure};
+
+/// A daemon that runs, and what it says of itself.
+#[derive(Debug)]
+pub(crate) struct Running {
+    pub(crate) status: Status,
+    pub(crate) certificates: Option<Certificates>,
+}
+
+/// What there is of a daemon.
+#[derive(Debug)]
+pub(crate) enum Daemon {
+    /// None runs.
+    Absent,
+    /// One has the lock, and does not say anything.
+    Silent,
+    /// One runs and answers.
+    Answers(Box<Running>),
+}
+
+impl Daemon {
+    /// The one that answers.
+    pub(crate) fn running(&self) -> Option<&Running> {
+        match self {
+            Self::Answers(running) => Some(running),
+            Self::Absent | Self::Silent => None,
+        }
+    }
+}
+
+impl Running {
+    /// Asks it.
+    pub(crate) async fn ask(client: &Client) -> Result<Self, Failure> {
+        Ok(Self {
+            status: client.get("/status").await?,
+            certificates: client.get("/certificates").await.ok(),
+        })
+    }
+}
+
+/// Who has the lock, what is at the socket, and the daemon if one answers there. A socket that a service manager keeps is not
+/// asked while no daemon runs: that would start one.
+pub(crate) async fn lock_and_socket(paths: &Paths) -> (Vec<Check>, Daemon) {
+    let (lock, holder) = lock(paths);
+    let mut found = vec![lock];
+    if holder == Some(Holder::Nobody) {
+        found.push(unserved(&paths.socket()));
+        return (found, Daemon::Absent);
+    }
+    let (socket, running) = served(&paths.socket(), holder).await;
+    found.push(socket);
+    let daemon = running.map_or(Daemon::Silent, |running| Daemon::Answers(Box::new(running)));
+    (found, daemon)
+}
+
+fn lock(paths: &Paths) -> (Check, Option<Holder>) {
+    let path = paths.lock();
+    match Lock::holder(&path) {
+        Ok(Holder::Process(pid)) => {
+            let detail = format!("held by {} (process {pid})", name_of(pid));
+            (Check::ok("lock", detail), Some(Holder::Process(pid)))
+        }
+        Ok(Holder::Unseen) => {
+            let detail = format!(
+                "{} is held by a process that cannot be seen from here",
+                path.display()
+            );
+            let hint = "a daemon runs in another container with this state directory: ask it there";
+            (Check::warning("lock", detail, hint), Some(Holder::Unseen))
+        }
+        Ok(Holder::Nobody) => {
+            let left = match path.exists() {
+                true => "; the lock's file is left from one that ended, which is in nobody's way",
+                false => "",
+            };
+            let check = Check::warning(
+                "lock",
+                format!("nobody holds it: no daemon runs{left}"),
+                "start one with `transom up`, or for good with `transom service install`",
+            );
+            (check, Some(Holder::Nobody))
+        }
+        Err(error) => {
+            let detail = format!("{} cannot be looked at: {error}", path.display());
+            let hint = "it must be a file of yours with the mode 0600";
+            (Check::failed("lock", detail, hint), None)
+        }
+    }
+}
+
+/// What is at the socket's path while no daemon runs.
+fn unserved(socket: &Path) -> Check {
+    let shown = socket.display();
+    match fs::symlink_metadata(socket) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Check::skipped("socket", format!("{shown} is not there, as no daemon runs"))
+        }
+        Err(error) => Check::failed(
+            "socket",
+            format!("{shown} cannot be looked at: {error}"),
+            "its folder must be yours, with the mode 0700",
+        ),
+        Ok(there) if !there.file_type().is_socket() => Check::failed(
+            "socket",
+            format!("{shown} is no socket, and is never removed: a daemon cannot start"),
+            format!("see what it is, and move it away: `mv {shown} {shown}.old`"),
+        ),
+        Ok(_) => match listener_at(socket) {
+            None => Check::skipped(
+                "socket",
+                format!("{shown} is left from a daemon that ended; the next one takes its place"),
+            ),
+            Some(Some((_, name))) if name == "systemd" => Check::skipped(
+                "socket",
+                format!("{shown} is kept by systemd, which starts the daemon when somebody asks"),
+            ),
+            Some(who) => {
+                let who = who.map_or_else(
+                    || "somebody".to_owned(),
+                    |(pid, name)| format!("{name} (process {pid})"),
+                );
+                Check::failed(
+                    "socket",
+                    format!("{who} listens at {shown}, and is no daemon that holds the lock"),
+                    "end it, unless it is your service manager",
+                )
+            }
+        },
+    }
+}
+
+/// Who listens at the path of a socket, without asking there: none where nobody does.
+fn listener_at(socket: &Path) -> Option<Option<(u32, String)>> {
+    let table = fs::read_to_string("/proc/net/unix").unwrap_or_default();
+    let inode = table.lines().find_map(|line| {
+        // `Num: RefCount Protocol Flags Type St Inode Path`
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let is_it = line.ends_with(&format!(" {}", socket.display())) && words.get(3) == Some(&LISTENING);
+        words.get(6)?.parse().ok().filter(|_| is_it)
+    })?;
+    Some(process_of(inode))
+}
+
+/// Asks the daemon that holds the lock, at its socket.
+async fn served(socket: &Path, holder: Option<Holder>) -> (Check, Option<Running>) {
+    let shown = socket.display();
+    let asked = match Client::at(socket) {
+        Ok(client) => Running::ask(&client).await,
+        Err(failure) => Err(failure),
+    };
+    match asked {
+        Ok(running) => (Check::ok("socket", format!("{shown} answers")), Some(running)),
+        Err(failure) if failure.is_unreachable() && holder.is_some() => {
+            let (who, end) = match holder {
+                Some(Holder::Process(pid)) => (format!("process {pid}"), format!("`kill {pid}`")),
+                _ => ("the daemon".to_owned(), "end it".to_owned()),
+            };
+            let detail = match socket.symlink_metadata() {
+                Ok(_) => format!("{who} does not listen at {shown}"),
+                Err(_) => format!("{who} runs, and its socket {shown} was removed"),
+            };
+            let hint = format!(
+                "where it has just started, ask again; else {end}, then `transom up`: sessions go on meanwhile"
+            );
+            (Check::failed("socket", detail, hint), None)
+        }
+        // It knows a program of one of its sessions, whatever the environment says.
+        Err(Failure::Problem { problem, .. }) if problem.code == "not_permitted" => {
+            let detail = format!("{shown} answers, and tells programs of its sessions no more");
+            let check = Check::skipped("socket", detail).hint("run it outside of the session");
+            (check, None)
+        }
+        Err(failure) => (Check::of("socket", failure), None),
+    }
+}
+
+/// What the daemon says of its own state.
+pub(crate) fn of_the_daemon(running: Option<&Running>, paths: &Paths, now: Timestamp) -> Vec<Check> {
+    let Some(Running { status, .. }) = running else {
+        return Vec::from_iter(offline::is_locked_down(paths).then(locked_down));
+    };
+    let mut found = Vec::new();
+    let ours = env!("CARGO_PKG_VERSION");
+    found.push(match status.version == ours {
+        true => Check::ok(
+            "daemon",
+            format!(
+                "version {ours}, running for {}, {} of {} sessions running",
+                duration::since(status.started_at, now),
+                status.sessions_running,
+                status.sessions
+            ),
+        ),
+        false => Check::warning(
+            "daemon",
+            format!("it runs version {}, and this is {ours}", status.version),
+            "`transom restart` starts it again as the version that is installed; sessions go on",
+        ),
+    });
+    if status.locked_down {
+        found.push(locked_down());
+    }
+    let problems = status
+        .tailnet
+        .as_ref()
+        .map_or(&[][..], |tailnet| &tailnet.problems);
+    // Those of the tailnet are looked at by themselves.
+    let degraded = status.degraded.iter().filter(|fault| !problems.contains(fault));
+    found.extend(degraded.map(|fault| {
+        let hint = "the former settings hold: mend what is said, and `transom reload`";
+        Check::failed("reload", fault.clone(), hint)
+    }));
+    // And the user's own certificate is looked at in its files.
+    let roots = status
+        .warnings
+        .iter()
+        .filter(|warning| warning.starts_with("the root "));
+    found.extend(roots.map(|warning| {
+        let (detail, hint) = warning
+            .split_once(": ")
+            .unwrap_or((warning, "see `transom certs`"));
+        Check::warning("root", detail, hint)
+    }));
+    found
+}
+
+/// Whether browsers find a page.
+pub(crate) fn web_app(running: Option<&Running>) -> Check {
+    let (is_there, whose) = match running {
+        Some(running) => (running.status.web_app, "the daemon"),
+        None => (daemon::has_web_app(), "this binary"),
+    };
+    match is_there {
+        true => Check::ok("web_app", format!("{whose} carries it")),
+        false => Check::warning(
+            "web_app",
+            format!("{whose} was built without the web app: browsers find no page"),
+            "`cargo xtask web`, then build again and `transom restart`",
+        ),
+    }
+}
+
+fn locked_down() -> Check {
+    Check::warning(
+        "lockdown",
+        "every remote way in is closed, by a lock-down",
+        "`transom lockdown --lift` opens them again",
+    )
+}
+
+/// `__SO_ACCEPTCON` (include/uapi/linux/net.h).
+const LISTENING: &str = "00010000";
