@@ -1,4 +1,4 @@
-//! What may be wrong with a daemon and with the ways to it, looked at without changing anything.
+//! What may be wrong with a daemon and with the ways to it, looked at without changing anything; for `doctor` and `pair`.
 
 mod clock;
 mod files;
@@ -19,7 +19,7 @@ pub(crate) use self::{
     files::{certificate, configuration, folders, keys, store},
     handshake::Door,
     listeners::listener,
-    phone::phone,
+    phone::{link, phone, remote_address},
     ports::port,
     remote::remote,
     running::{Daemon, Running, lock_and_socket, of_the_daemon, web_app},

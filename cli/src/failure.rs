@@ -28,7 +28,7 @@ impl Failure {
         let status = match code {
             "not_found" | "session_gone" => 404,
             "session_deleted" => 410,
-            "ambiguous" | "not_deleted" => 409,
+            "ambiguous" | "not_deleted" | "way_is_shut" => 409,
             _ => 500,
         };
         Self::with(exit::FAILED, Problem::new(status, code, detail, hint))

@@ -63,6 +63,12 @@ pub(crate) fn error(text: &str) {
     say(&format!("{style}error:{style:#}{}", behind("error:", text)));
 }
 
+/// Writes a `warning:` line to standard error.
+pub(crate) fn warning(text: &str) {
+    let style = AnsiColor::Yellow.on_default().bold();
+    say(&format!("{style}warning:{style:#}{}", behind("warning:", text)));
+}
+
 /// Writes a `hint:` line to standard error.
 pub(crate) fn hint(text: &str) {
     let style = AnsiColor::Cyan.on_default().bold();

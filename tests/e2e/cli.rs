@@ -3,6 +3,7 @@
 mod doctor;
 mod exit_codes;
 mod in_a_terminal;
+mod pair_gates;
 mod pair_pending;
 mod pair_screen;
 mod pair_unfinished;

@@ -64,8 +64,31 @@ pub(crate) async fn phone(running: &Running, names: &[String]) -> Vec<Check> {
     found
 }
 
+/// The listener that the links of offers lead to.
+pub(crate) fn link(status: &Status) -> Option<&TlsEndpoint> {
+    let (host, port) = status.link_authority.as_ref()?.rsplit_once(':')?;
+    let port: u16 = port.parse().ok()?;
+    let ip = host.trim_matches(['[', ']']).parse::<IpAddr>().ok();
+    let is_of_tailnet = |at: &SocketAddr| {
+        let tailnet = status.tailnet.as_ref();
+        let has_name = tailnet.is_some_and(|tailnet| tailnet.name.as_deref() == Some(host));
+        has_name && of_tailnet(status, *at)
+    };
+    let rank = |endpoint: &&TlsEndpoint| {
+        let at: SocketAddr = endpoint.address.parse().ok()?;
+        (at.port() == port).then(|| {
+            (
+                Some(at.ip()) == ip || is_of_tailnet(&at),
+                at.ip().is_unspecified(),
+            )
+        })
+    };
+    let there = status.tls.iter().filter(|endpoint| rank(endpoint).is_some());
+    there.max_by_key(rank)
+}
+
 /// Where it listens, if that can be reached from elsewhere.
-fn remote_address(status: &Status, endpoint: &TlsEndpoint) -> Option<SocketAddr> {
+pub(crate) fn remote_address(status: &Status, endpoint: &TlsEndpoint) -> Option<SocketAddr> {
     let at: SocketAddr = endpoint.address.parse().ok()?;
     (!at.ip().is_loopback() || of_tailnet(status, at)).then_some(at)
 }

@@ -4,6 +4,7 @@ mod answers;
 mod counter;
 mod desk;
 mod digits;
+mod gates;
 mod live;
 mod news;
 mod pending;
@@ -27,6 +28,9 @@ On a terminal it shows a QR code and the link of an offer, and asks when a devic
 with those on the device before you say yes. What is shown always works: an offer that ends is replaced. It ends \
 with the first device that is paired, and with q or Ctrl-C, which take the offer back.
 
+Before that it looks at each gate on the way of a phone: the tailnet, its HTTPS and the phone in it, the certificate, the \
+clock, the listener, the app. What shuts it out is said with what to do about it; --force shows the code all the same.
+
 --pending shows all that ask, those without an offer too, and lets you pick one. Elsewhere than on a terminal \
 it lists them once.
 
@@ -34,7 +38,7 @@ With --json: a line for each offer (with its `url`), and a line for the request 
 changes: its `state` is `pending` when it comes, then `approved`, then `committed`, with the `device_id`; or \
 `rejected`, `expired` or `hung_up`. Approve with --yes, or with `transom approve CODE` from elsewhere.
 
-Exit codes: 0 paired, 1 broken off before anything was paired or, elsewhere than on a terminal, rejected, 3 the \
+Exit codes: 0 paired, 1 a gate is shut, broken off before anything was paired or, elsewhere than on a terminal, rejected, 3 the \
 daemon stayed away for a minute, 5 the device was approved and did not finish in time.")]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -48,6 +52,9 @@ pub(crate) struct Args {
     /// Print offers and requests as lines of JSON; with --pending the requests as one array
     #[arg(long)]
     pub(super) json: bool,
+    /// Show the code also where a gate on the way of a phone is shut
+    #[arg(long, conflicts_with = "pending")]
+    force: bool,
     #[command(flatten)]
     start: StartArgs,
 }
@@ -59,6 +66,8 @@ pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
         return pending::run(client, args.terms.clone(), args.json).await;
     }
     let client = args.start.client(&Target::Here).await?;
+    let warnings = gates::pass(&client, args.force).await?;
+    gates::tell(&warnings);
     let is_screen = !args.json && stdout().is_terminal() && can_draw();
     let counter = Counter {
         client,
@@ -67,6 +76,8 @@ pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
     };
     if is_screen {
         let mut view = View::new(args.terms.clone(), args.yes);
+        let first = warnings.first();
+        view.note = first.map(|warning| crate::escape::escape(&warning.detail).into_owned());
         view.has_links = env::var("TERM").is_ok_and(|term| term != "linux");
         return live::show(counter, view).await;
     }

@@ -1,0 +1,103 @@
+//! The gates on the way of a phone, which `transom pair` looks at before it shows a code.
+
+use harness::{DaemonOptions, Running, Tailscaled, TerminalOf, TestDaemon, scan};
+use protocol::pairing::{OfferMade, OfferView};
+
+const NODE: &str = "127.0.0.2";
+
+async fn daemon(tailscaled: &Tailscaled, allow: &str) -> TestDaemon {
+    TestDaemon::start_with(DaemonOptions {
+        config: tailscaled.config(allow),
+        arguments: ["--tls", "tailnet:0"].map(str::to_owned).to_vec(),
+        ..DaemonOptions::default()
+    })
+    .await
+}
+
+async fn offers(daemon: &TestDaemon) -> usize {
+    let offers: Vec<OfferView> = daemon.owner().get("/v1/pairing/offers").await.ok();
+    offers.len()
+}
+
+#[tokio::test]
+async fn a_gate_that_is_shut_is_named_with_what_opens_it_before_anything_is_offered() {
+    let tailscaled = Tailscaled::start(&[NODE]);
+    let daemon = daemon(&tailscaled, r#"["self"]"#).await;
+    for (shut, says, advice) in [
+        ("Stopped", "switched off", "sudo tailscale up"),
+        ("NeedsLogin", "not signed in", "sudo tailscale up"),
+        ("hangs", "does not answer", "restart tailscaled"),
+    ] {
+        match shut {
+            "hangs" => tailscaled.hang(true),
+            phase => tailscaled.is_now(phase),
+        }
+        let said = daemon.cli(&["pair", "--json"]).await;
+        assert_eq!(said.code, 1, "{said:?}");
+        let problem = said.json();
+        assert_eq!(problem["code"], "way_is_shut", "{problem}");
+        assert!(problem["detail"].as_str().unwrap().contains(says), "{problem}");
+        let hint = problem["hint"].as_str().unwrap();
+        assert!(hint.contains(advice) && hint.contains("--force"), "{hint}");
+        assert_eq!(offers(&daemon).await, 0);
+    }
+}
+
+#[tokio::test]
+async fn a_list_that_lets_nobody_in_is_a_gate_that_is_shut() {
+    let tailscaled = Tailscaled::start(&[NODE]);
+    let daemon = daemon(&tailscaled, "[]").await;
+    let said = daemon.cli(&["pair"]).await;
+    assert_eq!(said.code, 1, "{said:?}");
+    assert!(
+        said.stderr.contains("nobody may come") && said.stderr.contains("\"self\""),
+        "{said:?}"
+    );
+    assert_eq!(offers(&daemon).await, 0);
+}
+
+#[tokio::test]
+async fn the_owner_has_the_code_all_the_same_with_a_word_of_what_is_shut() {
+    let tailscaled = Tailscaled::start(&[NODE]);
+    let daemon = daemon(&tailscaled, r#"["self"]"#).await;
+    tailscaled.is_now("Stopped");
+    let mut pair = Running::start(&mut daemon.command(&["pair", "--json", "--force"]));
+    let made: OfferMade = serde_json::from_str(&pair.line().await.unwrap()).unwrap();
+    assert!(made.url.expose().starts_with("https://"));
+    assert_eq!(daemon.cli(&["lockdown"]).await.code, 0);
+    let ended = pair.finish().await;
+    assert!(
+        ended.stderr.contains("warning: the tailnet is switched off"),
+        "{ended:?}"
+    );
+    assert!(ended.stderr.contains("hint: `sudo tailscale up`"), "{ended:?}");
+}
+
+#[tokio::test]
+async fn what_only_warns_is_said_and_the_code_is_shown() {
+    let tailscaled = Tailscaled::start(&[NODE]);
+    let daemon = daemon(&tailscaled, r#"["self"]"#).await;
+    let terminal = TerminalOf::start(&daemon.command(&["pair"]), 120, 40).await;
+    let lines = terminal.until("a code", |lines| scan(lines).is_some()).await;
+    let text = lines.join(" ");
+    assert!(text.contains("HTTPS is not switched on"), "{lines:#?}");
+    terminal.types(b"q").await;
+    terminal.exit().await;
+    // What was said before the screen is there again behind it.
+    let lines = terminal.until_shows("sign in as alice@example.com").await;
+    assert!(
+        lines.iter().any(|line| line.starts_with("warning: ")),
+        "{lines:#?}"
+    );
+}
+
+#[tokio::test]
+async fn a_daemon_without_a_tailnet_shows_its_code_as_ever() {
+    let daemon = TestDaemon::start().await;
+    let mut pair = Running::start(&mut daemon.command(&["pair", "--json"]));
+    let made: OfferMade = serde_json::from_str(&pair.line().await.unwrap()).unwrap();
+    assert!(made.url.expose().starts_with("https://localhost:"));
+    assert_eq!(daemon.cli(&["lockdown"]).await.code, 0);
+    let ended = pair.finish().await;
+    assert!(!ended.stderr.contains("tailnet"), "{ended:?}");
+}
