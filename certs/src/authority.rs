@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 use crate::{
     CertsError, Identity, Names, Pair, files,
     identity::{HEAD_START, LIFE, making, serial_number},
-    leaf::{RENEWAL, pem_of},
+    leaf::{is_due, pem_of},
     pair::address,
 };
 
@@ -142,7 +142,7 @@ impl Authority {
     /// Whether it speaks for all of the names, and for 30 days and more.
     pub fn is_good_for(&self, names: &Names, now: UnixTime) -> bool {
         let wanted = names.clone().without_identity();
-        self.covered(names) == wanted && self.not_after.as_secs() > now.as_secs() + RENEWAL.as_secs()
+        self.covered(names) == wanted && !is_due(self.not_after, now)
     }
 
     /// Until when.

@@ -26,9 +26,9 @@ impl Certified {
     /// How long that is away; none once it is due, or where the clock stands before the leaf's beginning, as it may after it was
     /// set back.
     pub fn renews_in(&self, now: UnixTime) -> Option<Duration> {
-        let left = self.not_after.as_secs().saturating_sub(now.as_secs());
-        let is_good = left > RENEWAL.as_secs() && left <= LIFE.as_secs();
-        is_good.then(|| Duration::from_secs(left - RENEWAL.as_secs()))
+        let left = left(self.not_after, now);
+        let is_good = !is_due(self.not_after, now) && left <= LIFE;
+        is_good.then(|| left.saturating_sub(RENEWAL))
     }
 }
 
@@ -88,6 +88,15 @@ impl Identity {
     }
 }
 
+/// Whether another should be in the place of what ends then.
+pub(crate) fn is_due(not_after: UnixTime, now: UnixTime) -> bool {
+    left(not_after, now) <= RENEWAL
+}
+
+fn left(not_after: UnixTime, now: UnixTime) -> Duration {
+    Duration::from_secs(not_after.as_secs().saturating_sub(now.as_secs()))
+}
+
 /// What the file holds: a line of subject and end, then the certificate in PEM (RFC 7468 allows text before it).
 struct Kept {
     subject: String,
@@ -124,7 +133,7 @@ pub fn pem_of(leaf: &CertificateDer<'_>) -> String {
 const LEAF_FILE: &str = "certificate.pem";
 
 /// A new leaf comes while the former is still good for so long (access.md 9).
-pub(crate) const RENEWAL: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+pub const RENEWAL: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 #[cfg(test)]
 mod tests {

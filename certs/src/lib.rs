@@ -21,7 +21,7 @@ pub use authority::Authority;
 pub use error::CertsError;
 pub use hex::hex;
 pub use identity::{Certified, Identity};
-pub use leaf::pem_of;
+pub use leaf::{RENEWAL, pem_of};
 pub use names::Names;
 pub use pair::{Pair, PairError, PairFilesError};
 pub use pin::SpkiPin;

@@ -11,7 +11,7 @@ use rustls::sign::CertifiedKey;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, UnixTime, pem::PemObject};
 use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 
-use crate::{Names, files, files::FileError, leaf::RENEWAL};
+use crate::{Names, files, files::FileError, leaf::is_due};
 
 /// A chain of certificates with the key of its first one.
 #[derive(Debug)]
@@ -170,7 +170,7 @@ impl Pair {
 
     /// Whether another should be in its place by now: 30 days before its end.
     pub fn is_due(&self, now: UnixTime) -> bool {
-        now.as_secs() + RENEWAL.as_secs() >= self.not_after.as_secs()
+        is_due(self.not_after, now)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use certs::{Source, UnixTime};
+use certs::{RENEWAL, Source, UnixTime};
 
 use super::{Certificates, timestamp};
 
@@ -19,8 +19,9 @@ impl Certificates {
             ))
         });
         let authority = held.authority.as_ref();
+        // From then on `certs trust` makes another.
         let root = authority.and_then(|authority| {
-            let end = ending(authority.not_after(), now, ROOT)?;
+            let end = ending(authority.not_after(), now, RENEWAL)?;
             Some(format!(
                 "the root that devices were told to trust {end}: `transom certs trust` makes another, which they are to be \
                  told to trust again"
@@ -42,9 +43,6 @@ fn ending(at: UnixTime, now: UnixTime, ahead: Duration) -> Option<String> {
 
 /// How long before its end a pair of the user's own should have been renewed: who renews by itself does a month before.
 const OWN: Duration = Duration::from_secs(14 * 24 * 60 * 60);
-
-/// From when on `certs trust` makes another.
-const ROOT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 #[cfg(test)]
 mod tests {
