@@ -187,6 +187,15 @@ impl PairingRequest {
         }
     }
 
+    /// When it ends at the latest, or ended.
+    pub(crate) fn deadline(&self) -> UnixMillis {
+        match &self.state {
+            RequestState::Pending(pending) => pending.deadline,
+            RequestState::Approved(approval) | RequestState::Exchanged { approval, .. } => approval.deadline,
+            RequestState::Committed { at, .. } | RequestState::Rejected { at, .. } => *at,
+        }
+    }
+
     pub(crate) fn reveal(&self) -> Option<&Reveal> {
         match &self.state {
             RequestState::Pending(pending) => pending.reveal.as_ref(),

@@ -79,8 +79,10 @@ pub struct RequestView {
     pub device_id: Option<DeviceId>,
     /// When it began.
     pub created: UnixMillis,
-    /// When it is over, or was. While pending it moves with each sign of life.
+    /// When it ends, unless its device is heard of before that.
     pub expires_at: UnixMillis,
+    /// When it ends however often its device asks for news: what both sides are told.
+    pub deadline: UnixMillis,
 }
 
 /// How a device asks for news.

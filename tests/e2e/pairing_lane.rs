@@ -5,7 +5,7 @@ mod crash;
 mod offers;
 mod words;
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use harness::{Answer, Pairing, RawRequest, Relay, TestDaemon, TlsClient};
 use pairing::Role;
@@ -170,6 +170,20 @@ async fn a_rejected_device_is_told_and_never_gets_a_token() {
         "409 request_rejected"
     );
     assert!(daemon.owner().devices().await.is_empty());
+}
+
+#[tokio::test]
+async fn the_owner_is_told_the_end_of_a_request_that_its_device_was_told() {
+    let daemon = TestDaemon::start().await;
+    let mut device = daemon.pairing(Role::Viewer).await;
+    device.ask().await;
+    let seen = daemon.owner().pairing_request(device.id()).await;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let left = seen.expires_at.as_second() - now.as_secs().cast_signed();
+    assert!(
+        device.expires_in().abs_diff(left.cast_unsigned()) < 60,
+        "{left} s"
+    );
 }
 
 #[tokio::test]

@@ -132,6 +132,7 @@ impl Authority {
             device_id: request.approval().map(|approval| approval.device_id),
             created: request.created,
             expires_at: request.ends_at(&self.limits),
+            deadline: request.deadline(),
         }
     }
 }

@@ -274,6 +274,11 @@ impl Pairing {
         self.offer.as_ref().expect("it was made with an offer").id
     }
 
+    /// Seconds for which the owner may take to decide, as this device was told.
+    pub fn expires_in(&self) -> u64 {
+        self.asked().expires_in
+    }
+
     /// What this device polls with, once asked.
     pub fn request_secret(&self) -> &str {
         self.asked().request_secret.expose()

@@ -269,6 +269,7 @@ fn the_owner_sees_from_where_a_request_comes_and_how_long_it_lasts() {
     );
     assert_eq!(view.tailnet, None::<TailnetIdentity>);
     assert_eq!(view.expires_at, pairing.now.plus(Duration::from_secs(120)));
+    assert_eq!(view.deadline, pairing.now.plus(Duration::from_secs(600)));
 }
 
 #[test]

@@ -52,7 +52,8 @@ pub(super) fn view(request: pairing::RequestView) -> RequestView {
         role: request.role,
         offer_id: request.offer,
         device_id: request.device_id,
-        expires_at: clock::shown(request.expires_at),
+        // The end that the device was told. Whether it hangs up before that, nobody knows yet.
+        expires_at: clock::shown(request.deadline),
     }
 }
 
