@@ -71,7 +71,7 @@ scenario("a request whose offer is withdrawn meanwhile ends on the page", async 
   await askToPair(phone, await offer(s.daemon), "Too late");
   const [{ id }] = await s.daemon.api("GET", "/v1/pairing/offers");
   await s.daemon.api("DELETE", `/v1/pairing/offers/${id}`);
-  await phone.message("pair_rejected").waitFor();
+  await phone.message("pair_offer_withdrawn").waitFor();
   assert.deepEqual(await phone.credentials(), []);
 });
 
