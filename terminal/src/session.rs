@@ -124,6 +124,7 @@ impl Session {
         let Watched { reader, control } = watched;
         let (input, queue) = mpsc::channel(writer::QUEUE);
         let rebuild = Rebuild::of(&journal, false);
+        let capacity = journal.capacity();
         let shared = Arc::new(Shared::new(Parts {
             journal,
             control: Some(Arc::clone(&control)),
@@ -131,7 +132,7 @@ impl Session {
             tree: Some(Arc::new(tree)),
             store: options
                 .directory
-                .map(|directory| Store::new(directory, options.scrollback_disk)),
+                .map(|directory| Store::new(directory, options.scrollback_disk, capacity)),
             rebuild,
         }));
         if !shared.is_rebuilt() {

@@ -102,10 +102,10 @@ impl Reading {
                     }
                     self.draw();
                 }
-                Outcome::Empty if self.draw() => {}
                 Outcome::Empty => {
+                    // Viewers first: this may be the end of it.
                     self.tell();
-                    if !self.has_more() {
+                    if !self.draw() && !self.has_more() {
                         break;
                     }
                 }

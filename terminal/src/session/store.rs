@@ -93,6 +93,8 @@ pub(crate) enum Records {
 pub(super) struct Store {
     pub(super) directory: PathBuf,
     pub(super) tail: Tail,
+    /// Bytes of records that are written at once: [`ENOUGH`], or less where the journal has little room. It waits for no disk.
+    enough: usize,
     /// Bytes that the disk's thread was not told about.
     untold: AtomicUsize,
     /// The newest screens with scrollback and without, not written yet.
@@ -108,8 +110,10 @@ pub(super) struct Store {
 }
 
 impl Store {
-    pub(super) fn new(directory: PathBuf, limit: u64) -> Self {
+    /// For at most `limit` bytes of what a journal of this capacity has.
+    pub(super) fn new(directory: PathBuf, limit: u64, capacity: usize) -> Self {
         Self {
+            enough: ENOUGH.min(capacity / 4),
             tail: Tail::new(directory.clone(), limit),
             directory,
             untold: AtomicUsize::new(0),
@@ -167,8 +171,8 @@ impl Shared {
     pub(super) fn appended(self: &Arc<Self>, bytes: usize) {
         let Some(store) = &self.store else { return };
         let before = store.untold.fetch_add(bytes, Ordering::Relaxed);
-        let is_much = before + bytes >= ENOUGH;
-        if before == 0 || is_much && before < ENOUGH {
+        let is_much = before + bytes >= store.enough;
+        if before == 0 || is_much && before < store.enough {
             let due = Instant::now() + if is_much { Duration::ZERO } else { PATIENCE };
             worker::schedule(Arc::clone(self) as Arc<dyn Work>, due);
         }
@@ -289,7 +293,7 @@ impl Store {
     }
 }
 
-/// Bytes of records that are written at once instead of after a while.
+/// Bytes of records that are written at once instead of after a while, where the journal has room for many more.
 pub(super) const ENOUGH: usize = 128 * 1024;
 /// How long few bytes wait for more.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -47,13 +47,14 @@ impl Session {
         } = ended;
         let journal = Journal::ended(end, size, began, None)?;
         let rebuild = Rebuild::of(&journal, true);
+        let capacity = journal.capacity();
         let (input, _closed) = mpsc::channel(1);
         let shared = Arc::new(Shared::new(Parts {
             journal,
             control: None,
             input,
             tree: None,
-            store: Some(Store::new(directory, u64::MAX)),
+            store: Some(Store::new(directory, u64::MAX, capacity)),
             rebuild,
         }));
         shared
