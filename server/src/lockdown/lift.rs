@@ -3,8 +3,9 @@
 use std::sync::{Arc, atomic::Ordering};
 
 use pairing::Principal;
+use tokio::time::timeout;
 
-use super::{OpenDoors, Order, shut_as_written_down};
+use super::{DISK, OpenDoors, Order, shut_as_written_down};
 use crate::{
     access::Access,
     audit::{AuditRow, action},
@@ -47,7 +48,13 @@ async fn open_all(access: &Access, row: AuditRow) -> Result<protocol::access::Lo
     };
     let _turn = lockdown.turn.lock().await;
     if !lockdown.is_closed() {
-        if !lockdown.is_written_down().await {
+        // Whoever waits for the turn shall not wait for a disk that hangs.
+        let Ok(is_written_down) = timeout(DISK, lockdown.is_written_down()).await else {
+            return Err(Failure::NotLifted(
+                "the disk does not answer whether it is locked down".to_owned(),
+            ));
+        };
+        if !is_written_down {
             return Ok(protocol::access::LockdownLifted { listeners: 0 });
         }
         let _closing = lockdown.closing.lock().await;
