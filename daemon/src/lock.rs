@@ -98,7 +98,13 @@ impl Lock {
             .custom_flags(PLAIN.bits().cast_signed())
             .open(path)
             .map_err(failed)?;
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        let take = || flock(&file, FlockOperation::NonBlockingLockExclusive);
+        // Whoever only looks whether it is held has it for microseconds.
+        let taken = take().or_else(|_| {
+            thread::sleep(LOOK);
+            take()
+        });
+        match taken {
             Ok(()) => Ok(Self { file }),
             Err(Errno::WOULDBLOCK) => Err(LockError::AlreadyRunning(
                 path.parent().unwrap_or(path).display().to_string(),
