@@ -8,6 +8,7 @@ use daemon::{
     offline::{self, Look},
 };
 use jiff::Timestamp;
+use rustix::fs::{StatVfsMountFlags, statvfs};
 
 use super::{Check, day, timestamp, unix};
 
@@ -43,6 +44,15 @@ pub(crate) fn folders(paths: &Paths) -> Vec<Check> {
             Err(error) => found.push(refused("folders", &error)),
         }
     }
+    let disk = (there > 0).then(|| statvfs(&paths.state).ok()).flatten();
+    found.extend(disk.and_then(|disk| {
+        let is_read_only = disk.f_flag.contains(StatVfsMountFlags::RDONLY);
+        writable(
+            &paths.state,
+            is_read_only,
+            disk.f_bavail.saturating_mul(disk.f_frsize),
+        )
+    }));
     if found.is_empty() {
         found.push(match there {
             0 => Check::skipped("folders", format!("{} does not exist yet", paths.state.display())),
@@ -50,6 +60,25 @@ pub(crate) fn folders(paths: &Paths) -> Vec<Check> {
         });
     }
     found
+}
+
+/// What is wrong with the disk that a folder is on.
+fn writable(folder: &Path, is_read_only: bool, free: u64) -> Option<Check> {
+    let folder = folder.display();
+    if is_read_only {
+        return Some(Check::failed(
+            "folders",
+            format!("{folder} is on a disk that is mounted to be read only"),
+            "mount it to be written, or set TRANSOM_DIR to a folder elsewhere",
+        ));
+    }
+    (free < ROOM).then(|| {
+        Check::failed(
+            "folders",
+            format!("no space is left on the disk of {folder}: {free} bytes"),
+            "make room there: the store, its audit trail and what sessions print are written to it",
+        )
+    })
 }
 
 /// The files of keys, each with its owner and mode; and the identity, if it can be read.
@@ -198,4 +227,25 @@ fn refused(check: &'static str, error: &FileError) -> Check {
             false => format!("{hint}, after finding out who could read it"),
         },
     )
+}
+
+/// Bytes that a start and a few audit rows need.
+const ROOM: u64 = 1 << 20;
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::{ROOM, writable};
+
+    #[test]
+    fn a_disk_that_takes_nothing_is_said_and_one_with_room_is_not() {
+        let said = |is_read_only, free| {
+            let check = writable(Path::new("/state"), is_read_only, free);
+            check.map(|check| serde_json::to_value(check).unwrap()["detail"].to_string())
+        };
+        assert!(said(true, u64::MAX).unwrap().contains("read only"));
+        assert!(said(false, ROOM - 1).unwrap().contains("no space is left"));
+        assert_eq!(said(false, ROOM), None);
+    }
 }

@@ -222,10 +222,20 @@ pub(crate) fn of_the_daemon(running: Option<&Running>, paths: &Paths, now: Times
         .map_or(&[][..], |tailnet| &tailnet.problems);
     // Those of the tailnet are looked at by themselves.
     let degraded = status.degraded.iter().filter(|fault| !problems.contains(fault));
-    found.extend(degraded.map(|fault| {
-        let hint = "the former settings hold: mend what is said, and `transom reload`";
-        Check::failed("reload", fault.clone(), hint)
-    }));
+    found.extend(
+        degraded.map(|fault| match fault.ends_with("waits for a restart") {
+            true => Check::warning(
+                "reload",
+                fault.clone(),
+                "`transom restart` takes it up; sessions go on",
+            ),
+            false => Check::failed(
+                "reload",
+                fault.clone(),
+                "the former settings hold: mend what is said, and `transom reload`",
+            ),
+        }),
+    );
     // And the user's own certificate is looked at in its files.
     let roots = status
         .warnings

@@ -39,8 +39,8 @@ fn state(probe: &Probe) -> Check {
             )
         }
         TailnetState::NeedsLogin => failed(
-            "this machine is not signed in to its tailnet",
-            "`sudo tailscale up` signs it in",
+            "this machine is not signed in to its tailnet, or waits to be approved there",
+            "`sudo tailscale up` signs it in; an admin of the tailnet approves it on the page of its machines",
         ),
         TailnetState::Stopped => failed(
             "the tailnet is switched off on this machine",
