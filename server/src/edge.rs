@@ -160,6 +160,7 @@ fn close_if_asked(connection: &Connection, version: Version, response: &mut Resp
 
 fn watched(connection: &Connection, in_flight: InFlight, response: Response, is_last: bool) -> Response {
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+        connection.set_upgraded();
         return response;
     }
     // An event stream has no end of its own, so a soft stop ends it; whatever has one may reach it.

@@ -168,7 +168,6 @@ where
         .max_message_size(MESSAGE)
         .max_frame_size(MESSAGE)
         .read_buffer_size(READ_BUFFER);
-    wish.connection.set_upgraded();
     if permit.is_none() {
         wish.connection.bound_reads(BEFORE_TOKEN);
     }
@@ -184,6 +183,10 @@ where
     H: Fn(Upgraded<S, Q, D>) -> F,
     F: Future<Output = ()>,
 {
+    // Its principal had ended, and it was told so in the place of the switch: behind that answer nothing more may follow.
+    if !wish.connection.is_upgraded() {
+        return;
+    }
     let is_browser = permit.is_none();
     let permit = match permit {
         Some(permit) => permit,

@@ -186,7 +186,7 @@ impl Connection {
         self.is_upgraded.store(true, Ordering::Release);
     }
 
-    pub(super) fn is_upgraded(&self) -> bool {
+    pub(crate) fn is_upgraded(&self) -> bool {
         self.is_upgraded.load(Ordering::Acquire)
     }
 

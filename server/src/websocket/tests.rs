@@ -5,7 +5,10 @@ use futures_util::{SinkExt, StreamExt};
 use http::{Method, header};
 use pairing::{Role, marker::Write};
 use serde::Deserialize;
-use tokio::net::TcpStream;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
 use tokio_rustls::client::TlsStream;
 use tokio_tungstenite::{
     WebSocketStream, client_async,
@@ -313,4 +316,54 @@ async fn a_request_that_is_no_upgrade_is_told_so() {
         let answer = client.ask(Method::GET, PATH, None).await;
         assert_eq!(answer.problem(), (426, "upgrade_required".to_owned()));
     }
+}
+
+thread_local! {
+    /// What the next query does while it is read.
+    static MEANWHILE: std::cell::RefCell<Option<Box<dyn FnOnce()>>> = const { std::cell::RefCell::new(None) };
+}
+
+/// A query in whose reading something happens.
+struct Meanwhile;
+
+impl<'de> Deserialize<'de> for Meanwhile {
+    fn deserialize<D: serde::Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
+        let happens = MEANWHILE
+            .with_borrow_mut(Option::take)
+            .expect("something happens");
+        happens();
+        Ok(Self)
+    }
+}
+
+#[tokio::test]
+async fn nothing_follows_the_refusal_of_who_is_revoked_in_the_middle_of_the_upgrade() {
+    async fn bid_farewell(mut upgraded: Upgraded<Write, Meanwhile, Arc<Access>>) {
+        super::close(&mut upgraded.socket, close::UNAUTHENTICATED, "revoked").await;
+    }
+    let routes = Routes::new().websocket::<Write, _, _, _>("/v1/greet/{id}", Some("id"), bid_farewell);
+    let server = TestServer::start_with(Limits::default(), routes).await;
+    let device = server.device(Role::Operator, false).await;
+    let (access, id) = (Arc::clone(&server.access), device.id);
+    let revoke = move || {
+        let ended = access
+            .connections()
+            .end(id, || Ok::<_, std::convert::Infallible>(()));
+        assert_eq!(ended.map(|((), ended)| ended.count()), Ok(1));
+    };
+    MEANWHILE.set(Some(Box::new(revoke)));
+    let mut stream = server.tls("http/1.1").await;
+    let request = format!(
+        "GET {PATH} HTTP/1.1\r\nHost: {}\r\nAuthorization: {}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+         Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+        server.tls,
+        bearer(&device)
+    );
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    // However the stream ends.
+    let _ = stream.read_to_end(&mut answer).await;
+    let answer = String::from_utf8_lossy(&answer);
+    assert!(answer.starts_with("HTTP/1.1 401"), "{answer}");
+    assert!(answer.ends_with('}'), "{answer}");
 }
