@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use harness::{Authority, DaemonOptions};
 
-use crate::{client::Http, figures::Findings, kernel, report::Figure, under_test::UnderTest};
+use crate::{figures::Findings, kernel, report::Figure, under_test::UnderTest};
 
 pub(super) fn run(findings: &mut Findings) -> Result<()> {
     let authority = Authority::new();
@@ -20,7 +20,7 @@ pub(super) fn run(findings: &mut Findings) -> Result<()> {
     })?;
     let is_over = AtomicBool::new(false);
     let asked = thread::scope(|scope| {
-        let asking = scope.spawn(|| ask(&daemon.address().to_string(), &daemon, &is_over));
+        let asking = scope.spawn(|| ask(&daemon, &is_over));
         for _ in 0..SWAPS {
             kernel::pause(BETWEEN)?;
             authority.issue("desk", &[NAME]);
@@ -52,9 +52,8 @@ struct Asked {
 }
 
 /// Asks every 5 ms, in turns on a connection that is kept and on one of its own.
-fn ask(host: &str, daemon: &UnderTest, is_over: &AtomicBool) -> Result<Asked> {
-    let address = host.parse().context("an address")?;
-    let mut kept = Http::connect(address, daemon.pin())?;
+fn ask(daemon: &UnderTest, is_over: &AtomicBool) -> Result<Asked> {
+    let mut kept = daemon.connect()?;
     let begun = Instant::now();
     let (mut count, mut lost) = (0_u32, 0.0);
     while !is_over.load(Ordering::Acquire) {
@@ -62,15 +61,13 @@ fn ask(host: &str, daemon: &UnderTest, is_over: &AtomicBool) -> Result<Asked> {
         kernel::pause(due.saturating_duration_since(Instant::now()))?;
         let answer = match count % 2 {
             0 => kept.get("/v1/health", None),
-            _ => Http::connect(address, daemon.pin()).and_then(|mut own| own.get("/v1/health", None)),
+            _ => daemon.connect().and_then(|mut own| own.get("/v1/health", None)),
         };
-        if answer.is_ok_and(|answer| answer.status == 200) {
-            count += 1;
-            continue;
-        }
         count += 1;
-        lost += 1.0;
-        kept = Http::connect(address, daemon.pin())?;
+        if !answer.is_ok_and(|answer| answer.status == 200) {
+            lost += 1.0;
+            kept = daemon.connect()?;
+        }
     }
     Ok(Asked {
         lost,
