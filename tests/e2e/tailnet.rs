@@ -7,8 +7,7 @@ mod reload;
 use std::{net::SocketAddr, sync::Arc};
 
 use harness::{
-    Attached, DaemonOptions, Device, Pairing, RawRequest, Tailscaled, TestDaemon, TlsClient, Tunnel, until,
-    within,
+    Attached, Device, Pairing, RawRequest, Tailscaled, TestDaemon, TlsClient, Tunnel, until, within,
 };
 use pairing::Role;
 use protocol::{access::Status, attach::Mode};
@@ -36,19 +35,6 @@ fn tailnet() -> Tailscaled {
     tailscaled.user_at(LAPTOP, "nLaptop", 42, "alice@example.com");
     tailscaled.user_at(BOB, "nBob", 43, "bob@example.com");
     tailscaled
-}
-
-/// A daemon that listens in it, and lets these come.
-async fn daemon(tailscaled: &Tailscaled, allow: &str) -> TestDaemon {
-    TestDaemon::start_with(options(tailscaled, allow)).await
-}
-
-fn options(tailscaled: &Tailscaled, allow: &str) -> DaemonOptions {
-    DaemonOptions {
-        config: tailscaled.config(allow),
-        arguments: ["--tls", "tailnet:0"].map(str::to_owned).to_vec(),
-        ..DaemonOptions::default()
-    }
 }
 
 async fn status(daemon: &TestDaemon) -> Status {
@@ -138,7 +124,7 @@ async fn attached_phone(daemon: &TestDaemon, mode: Mode) -> AttachedPhone {
 #[tokio::test]
 async fn a_phone_pairs_over_the_tailnet_and_is_bound_to_its_node() {
     let tailscaled = tailnet();
-    let daemon = daemon(&tailscaled, r#"["self"]"#).await;
+    let daemon = tailscaled.daemon(r#"["self"]"#).await;
     let at = listener_at(&daemon, NODE).await;
     let made = daemon.owner().offer(Role::Viewer, false).await;
     let link = format!("https://{}:{}/pair#", tailscaled.name(), at.port());
@@ -168,7 +154,7 @@ async fn a_phone_pairs_over_the_tailnet_and_is_bound_to_its_node() {
 async fn whom_nobody_listed_and_whom_the_tailnet_does_not_know_are_closed_unheard() {
     let tailscaled = tailnet();
     tailscaled.tagged_at("127.0.0.6", "nCi", "tag:ci");
-    let daemon = daemon(&tailscaled, r#"["self", "tag:phone"]"#).await;
+    let daemon = tailscaled.daemon(r#"["self", "tag:phone"]"#).await;
     let at = listener_at(&daemon, NODE).await;
     for source in [BOB, STRANGER, "127.0.0.6", "127.0.0.1"] {
         shut_out(source, at).await;
@@ -181,7 +167,7 @@ async fn whom_nobody_listed_and_whom_the_tailnet_does_not_know_are_closed_unhear
 async fn logins_and_tags_come_by_the_list() {
     let tailscaled = tailnet();
     tailscaled.tagged_at("127.0.0.6", "nKiosk", "tag:kiosk");
-    let daemon = daemon(&tailscaled, r#"["bob@example.com", "tag:kiosk"]"#).await;
+    let daemon = tailscaled.daemon(r#"["bob@example.com", "tag:kiosk"]"#).await;
     let at = listener_at(&daemon, NODE).await;
     for source in [BOB, "127.0.0.6"] {
         let node = Tunnel::from(source, at).await;
@@ -197,7 +183,7 @@ async fn on_a_tagged_machine_self_is_nobody_and_the_start_says_so() {
     let tailscaled = tailnet();
     tailscaled.tag("tag:box");
     tailscaled.user_at(STRANGER, "nOdd", 9_000, "tagged-devices");
-    let daemon = daemon(&tailscaled, r#"["self"]"#).await;
+    let daemon = tailscaled.daemon(r#"["self"]"#).await;
     let warnings = daemon.ready().warnings.join(" ");
     assert!(
         warnings.contains("tag:box") && warnings.contains("means nobody"),
@@ -212,7 +198,7 @@ async fn on_a_tagged_machine_self_is_nobody_and_the_start_says_so() {
 #[tokio::test]
 async fn a_connection_costs_one_question_at_most_and_a_request_none() {
     let tailscaled = tailnet();
-    let daemon = daemon(&tailscaled, r#"["self"]"#).await;
+    let daemon = tailscaled.daemon(r#"["self"]"#).await;
     let phone = Tunnel::from(PHONE, listener_at(&daemon, NODE).await).await;
     let before = tailscaled.asked("whois");
     let client = TlsClient::http2(phone.address(), daemon.pin());
@@ -230,7 +216,7 @@ async fn a_connection_costs_one_question_at_most_and_a_request_none() {
 #[tokio::test]
 async fn headers_that_name_a_user_change_nothing_and_ask_nobody() {
     let tailscaled = tailnet();
-    let daemon = daemon(&tailscaled, r#"["self"]"#).await;
+    let daemon = tailscaled.daemon(r#"["self"]"#).await;
     let before = tailscaled.asked("whois");
     for (name, value) in [
         ("Tailscale-User-Login", "alice@example.com"),
@@ -249,7 +235,7 @@ async fn headers_that_name_a_user_change_nothing_and_ask_nobody() {
 #[tokio::test]
 async fn this_machine_itself_is_as_over_loopback_and_nobody_is_asked() {
     let tailscaled = tailnet();
-    let daemon = daemon(&tailscaled, r#"["self"]"#).await;
+    let daemon = tailscaled.daemon(r#"["self"]"#).await;
     let at = listener_at(&daemon, NODE).await;
     let own = Tunnel::from(NODE, at).await;
     let before = tailscaled.asked("whois");
@@ -262,7 +248,7 @@ async fn this_machine_itself_is_as_over_loopback_and_nobody_is_asked() {
 #[tokio::test]
 async fn status_shows_the_tailnet_and_what_is_wrong_with_it() {
     let tailscaled = tailnet();
-    let daemon = daemon(&tailscaled, r#"["self"]"#).await;
+    let daemon = tailscaled.daemon(r#"["self"]"#).await;
     listener_at(&daemon, NODE).await;
     let said = daemon.cli(&["status"]).await;
     let line = format!("running, {}, {NODE}, of alice@example.com", tailscaled.name());

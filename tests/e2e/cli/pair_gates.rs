@@ -1,18 +1,9 @@
 //! The gates on the way of a phone, which `transom pair` looks at before it shows a code.
 
-use harness::{DaemonOptions, Running, Tailscaled, TerminalOf, TestDaemon, scan};
+use harness::{Running, Tailscaled, TerminalOf, TestDaemon, scan};
 use protocol::pairing::{OfferMade, OfferView};
 
 const NODE: &str = "127.0.0.2";
-
-async fn daemon(tailscaled: &Tailscaled, allow: &str) -> TestDaemon {
-    TestDaemon::start_with(DaemonOptions {
-        config: tailscaled.config(allow),
-        arguments: ["--tls", "tailnet:0"].map(str::to_owned).to_vec(),
-        ..DaemonOptions::default()
-    })
-    .await
-}
 
 async fn offers(daemon: &TestDaemon) -> usize {
     let offers: Vec<OfferView> = daemon.owner().get("/v1/pairing/offers").await.ok();
@@ -22,7 +13,7 @@ async fn offers(daemon: &TestDaemon) -> usize {
 #[tokio::test]
 async fn a_gate_that_is_shut_is_named_with_what_opens_it_before_anything_is_offered() {
     let tailscaled = Tailscaled::start(&[NODE]);
-    let daemon = daemon(&tailscaled, r#"["self"]"#).await;
+    let daemon = tailscaled.daemon(r#"["self"]"#).await;
     for (shut, says, advice) in [
         ("Stopped", "switched off", "sudo tailscale up"),
         ("NeedsLogin", "not signed in", "sudo tailscale up"),
@@ -46,7 +37,7 @@ async fn a_gate_that_is_shut_is_named_with_what_opens_it_before_anything_is_offe
 #[tokio::test]
 async fn a_list_that_lets_nobody_in_is_a_gate_that_is_shut() {
     let tailscaled = Tailscaled::start(&[NODE]);
-    let daemon = daemon(&tailscaled, "[]").await;
+    let daemon = tailscaled.daemon("[]").await;
     let said = daemon.cli(&["pair"]).await;
     assert_eq!(said.code, 1, "{said:?}");
     assert!(
@@ -59,7 +50,7 @@ async fn a_list_that_lets_nobody_in_is_a_gate_that_is_shut() {
 #[tokio::test]
 async fn the_owner_has_the_code_all_the_same_with_a_word_of_what_is_shut() {
     let tailscaled = Tailscaled::start(&[NODE]);
-    let daemon = daemon(&tailscaled, r#"["self"]"#).await;
+    let daemon = tailscaled.daemon(r#"["self"]"#).await;
     tailscaled.is_now("Stopped");
     let mut pair = Running::start(&mut daemon.command(&["pair", "--json", "--force"]));
     let made: OfferMade = serde_json::from_str(&pair.line().await.unwrap()).unwrap();
@@ -76,7 +67,7 @@ async fn the_owner_has_the_code_all_the_same_with_a_word_of_what_is_shut() {
 #[tokio::test]
 async fn what_only_warns_is_said_and_the_code_is_shown() {
     let tailscaled = Tailscaled::start(&[NODE]);
-    let daemon = daemon(&tailscaled, r#"["self"]"#).await;
+    let daemon = tailscaled.daemon(r#"["self"]"#).await;
     let terminal = TerminalOf::start(&daemon.command(&["pair"]), 120, 40).await;
     let lines = terminal.until("a code", |lines| scan(lines).is_some()).await;
     let text = lines.join(" ");

@@ -8,7 +8,7 @@ use protocol::access::TailnetCertificate;
 use rustix::process::Signal;
 use rustls::pki_types::{CertificateDer, pem::PemObject};
 
-use super::{NODE, PHONE, daemon, listener_at, options, paired, status, tailnet};
+use super::{NODE, PHONE, listener_at, paired, status, tailnet};
 
 const QUARTER: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 
@@ -36,7 +36,7 @@ async fn certificate(daemon: &TestDaemon) -> TailnetCertificate {
 async fn who_asks_by_the_name_is_shown_its_certificate_and_native_clients_the_identitys() {
     let tailscaled = tailnet();
     let pem = tailscaled.certify(QUARTER);
-    let daemon = daemon(&tailscaled, r#"["self"]"#).await;
+    let daemon = tailscaled.daemon(r#"["self"]"#).await;
     let phone = Tunnel::from(PHONE, listener_at(&daemon, NODE).await).await;
     until_shown(phone.address(), tailscaled.name(), &pin_of(&pem)).await;
     assert!(matches!(
@@ -56,7 +56,7 @@ async fn who_asks_by_the_name_is_shown_its_certificate_and_native_clients_the_id
 #[tokio::test]
 async fn the_identitys_own_is_the_same_after_a_restart_whether_tailscaled_answers_or_not() {
     let mut tailscaled = tailnet();
-    let options = options(&tailscaled, r#"["self"]"#);
+    let options = tailscaled.options(r#"["self"]"#);
     let mut daemon = TestDaemon::start_with(options.clone()).await;
     listener_at(&daemon, NODE).await;
     let first = shown(daemon.address(), "localhost").await;
@@ -77,7 +77,7 @@ async fn the_identitys_own_is_the_same_after_a_restart_whether_tailscaled_answer
 async fn failing_to_get_it_is_a_warning_and_the_identitys_own_serves() {
     let tailscaled = tailnet();
     tailscaled.certify_not(403, "cert access denied\n");
-    let daemon = daemon(&tailscaled, r#"["self"]"#).await;
+    let daemon = tailscaled.daemon(r#"["self"]"#).await;
     let phone = Tunnel::from(PHONE, listener_at(&daemon, NODE).await).await;
     let failed = || async {
         let tailnet = status(&daemon).await.tailnet.unwrap();
@@ -94,7 +94,7 @@ async fn failing_to_get_it_is_a_warning_and_the_identitys_own_serves() {
 #[tokio::test]
 async fn what_could_not_be_had_is_asked_for_at_once_when_it_is_enabled_anew() {
     let tailscaled = tailnet();
-    let daemon = daemon(&tailscaled, r#"["self"]"#).await;
+    let daemon = tailscaled.daemon(r#"["self"]"#).await;
     let phone = Tunnel::from(PHONE, listener_at(&daemon, NODE).await).await;
     let is = |wanted: TailnetCertificate| {
         let daemon = &daemon;
@@ -117,7 +117,7 @@ async fn it_is_renewed_before_it_ends() {
     let tailscaled = tailnet();
     // It is asked for anew after a quarter of this, and still good until then on a busy machine as well.
     let first = tailscaled.certify(Duration::from_secs(40));
-    let daemon = daemon(&tailscaled, r#"["self"]"#).await;
+    let daemon = tailscaled.daemon(r#"["self"]"#).await;
     let phone = Tunnel::from(PHONE, listener_at(&daemon, NODE).await).await;
     until_shown(phone.address(), tailscaled.name(), &pin_of(&first)).await;
     let second = tailscaled.certify(QUARTER);
@@ -135,7 +135,7 @@ async fn worth(phone: &Tunnel, access: &str) -> String {
 async fn access_tokens_of_the_tailnet_end_where_another_certificate_is_served_on_purpose() {
     for verb in [&["certs", "trust", "--json"][..], &["certs", "rotate", "--yes"]] {
         let tailscaled = tailnet();
-        let daemon = daemon(&tailscaled, r#"["self"]"#).await;
+        let daemon = tailscaled.daemon(r#"["self"]"#).await;
         let phone = Tunnel::from(PHONE, listener_at(&daemon, NODE).await).await;
         let access = paired(&daemon, &phone).await.access().await;
         assert_eq!(worth(&phone, &access).await, "200");
@@ -148,7 +148,7 @@ async fn access_tokens_of_the_tailnet_end_where_another_certificate_is_served_on
 #[tokio::test]
 async fn access_tokens_end_where_the_tailnets_certificate_comes() {
     let tailscaled = tailnet();
-    let daemon = daemon(&tailscaled, r#"["self"]"#).await;
+    let daemon = tailscaled.daemon(r#"["self"]"#).await;
     let phone = Tunnel::from(PHONE, listener_at(&daemon, NODE).await).await;
     let access = paired(&daemon, &phone).await.access().await;
     assert_eq!(worth(&phone, &access).await, "200");

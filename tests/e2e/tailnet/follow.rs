@@ -4,7 +4,7 @@ use harness::{TestDaemon, TlsClient, Tunnel, until};
 use protocol::{access::TailnetState, attach::Mode};
 use serde_json::json;
 
-use super::{BOB, NODE, PHONE, attached_phone, daemon, listener_at, paired, shut_out, status, tailnet};
+use super::{BOB, NODE, PHONE, attached_phone, listener_at, paired, shut_out, status, tailnet};
 
 /// Waits until the status says this of the tailnet.
 async fn until_it_is(daemon: &TestDaemon, state: TailnetState) {
@@ -32,7 +32,7 @@ async fn until_it_comes_in(daemon: &TestDaemon, tunnel: &Tunnel) {
 #[tokio::test]
 async fn one_that_hangs_lets_nobody_new_in_and_nobody_else_notices() {
     let tailscaled = tailnet();
-    let daemon = daemon(&tailscaled, r#"["self"]"#).await;
+    let daemon = tailscaled.daemon(r#"["self"]"#).await;
     let mut phone = attached_phone(&daemon, Mode::Write).await;
     tailscaled.hang(true);
     shut_out(BOB, phone.at).await;
@@ -49,7 +49,7 @@ async fn one_that_hangs_lets_nobody_new_in_and_nobody_else_notices() {
 #[tokio::test]
 async fn one_that_dies_and_starts_again_leaves_the_listener_and_who_is_attached() {
     let mut tailscaled = tailnet();
-    let daemon = daemon(&tailscaled, r#"["self"]"#).await;
+    let daemon = tailscaled.daemon(r#"["self"]"#).await;
     let mut phone = attached_phone(&daemon, Mode::Write).await;
     tailscaled.kill().await;
     until_it_is(&daemon, TailnetState::Unknown).await;
@@ -78,7 +78,7 @@ async fn one_that_dies_and_starts_again_leaves_the_listener_and_who_is_attached(
 async fn without_one_the_rest_starts_and_says_so_and_it_is_found_when_it_comes() {
     let mut tailscaled = tailnet();
     tailscaled.kill().await;
-    let daemon = daemon(&tailscaled, r#"["self"]"#).await;
+    let daemon = tailscaled.daemon(r#"["self"]"#).await;
     let warnings = daemon.ready().warnings.join(" ");
     assert!(warnings.contains("no listener of the tailnet"), "{warnings}");
     let local = TlsClient::new(daemon.address(), daemon.pin());
@@ -91,7 +91,7 @@ async fn without_one_the_rest_starts_and_says_so_and_it_is_found_when_it_comes()
 #[tokio::test]
 async fn addresses_that_come_and_go_take_their_listeners_and_connections_with_them() {
     let tailscaled = tailnet();
-    let daemon = daemon(&tailscaled, r#"["self"]"#).await;
+    let daemon = tailscaled.daemon(r#"["self"]"#).await;
     let first = listener_at(&daemon, NODE).await;
     let device = paired(&daemon, &Tunnel::from(PHONE, first).await).await;
     let phone = Tunnel::from(PHONE, first).await;
@@ -116,7 +116,7 @@ async fn addresses_that_come_and_go_take_their_listeners_and_connections_with_th
 #[tokio::test]
 async fn when_the_machine_changes_hands_the_former_owners_streams_end_and_no_others() {
     let tailscaled = tailnet();
-    let daemon = daemon(&tailscaled, r#"["self", "carol@example.com"]"#).await;
+    let daemon = tailscaled.daemon(r#"["self", "carol@example.com"]"#).await;
     tailscaled.user_at("127.0.0.8", "nCarol", 44, "carol@example.com");
     let at = listener_at(&daemon, NODE).await;
     let (alice, carol) = (Tunnel::from(PHONE, at).await, Tunnel::from("127.0.0.8", at).await);
@@ -136,7 +136,7 @@ async fn when_the_machine_changes_hands_the_former_owners_streams_end_and_no_oth
 #[tokio::test]
 async fn a_lock_down_closes_its_listener_too_and_the_end_of_it_opens_it_where_it_was() {
     let tailscaled = tailnet();
-    let daemon = daemon(&tailscaled, r#"["self"]"#).await;
+    let daemon = tailscaled.daemon(r#"["self"]"#).await;
     let mut phone = attached_phone(&daemon, Mode::View).await;
     assert_eq!(daemon.cli(&["lockdown"]).await.code, 0);
     phone.attached.until_closed().await;
@@ -156,7 +156,7 @@ async fn a_lock_down_closes_its_listener_too_and_the_end_of_it_opens_it_where_it
 #[tokio::test]
 async fn who_is_invited_by_login_comes_in_as_a_guest_until_the_end() {
     let tailscaled = tailnet();
-    let daemon = daemon(&tailscaled, r#"["self"]"#).await;
+    let daemon = tailscaled.daemon(r#"["self"]"#).await;
     let at = listener_at(&daemon, NODE).await;
     let bob = Tunnel::from(BOB, at).await;
     assert!(!comes_in(&daemon, &bob).await);

@@ -3,7 +3,7 @@
 use harness::{DaemonOptions, Tailscaled, TestDaemon, Tunnel, until};
 use protocol::{access::Status, attach::Mode};
 
-use super::{BOB, NODE, PHONE, attached_phone, daemon, listener_at, paired, shut_out, status, tailnet};
+use super::{BOB, NODE, PHONE, attached_phone, listener_at, paired, shut_out, status, tailnet};
 
 /// Takes up another configuration.
 async fn reload(daemon: &TestDaemon, config: &str) {
@@ -15,7 +15,7 @@ async fn reload(daemon: &TestDaemon, config: &str) {
 async fn who_is_taken_off_the_list_while_attached_is_closed_and_types_nothing_more_and_others_stay() {
     let tailscaled = tailnet();
     let both = r#"["self", "bob@example.com"]"#;
-    let daemon = daemon(&tailscaled, both).await;
+    let daemon = tailscaled.daemon(both).await;
     let at = listener_at(&daemon, NODE).await;
     let (alice, bob) = (Tunnel::from(PHONE, at).await, Tunnel::from(BOB, at).await);
     let (alices, bobs) = (paired(&daemon, &alice).await, paired(&daemon, &bob).await);
@@ -42,7 +42,7 @@ async fn who_is_taken_off_the_list_while_attached_is_closed_and_types_nothing_mo
 #[tokio::test]
 async fn what_is_switched_off_closes_at_once_and_what_waits_for_a_restart_says_so() {
     let tailscaled = tailnet();
-    let daemon = daemon(&tailscaled, r#"["self"]"#).await;
+    let daemon = tailscaled.daemon(r#"["self"]"#).await;
     let mut phone = attached_phone(&daemon, Mode::Write).await;
     let elsewhere = tailscaled
         .config(r#"["self"]"#)

@@ -18,6 +18,8 @@ use tokio::{
     task::JoinSet,
 };
 
+use crate::{DaemonOptions, TestDaemon};
+
 /// Says what the test wants of a node, its tailnet and its certificates. Dropping it ends it.
 pub struct Tailscaled {
     folder: TempDir,
@@ -89,6 +91,20 @@ impl Tailscaled {
             "[tailnet]\nmode = \"host\"\nallow = {allow}\nsocket = \"{}\"\n",
             socket.display()
         )
+    }
+
+    /// What a daemon is started with that listens in the tailnet and lets these come.
+    pub fn options(&self, allow: &str) -> DaemonOptions {
+        DaemonOptions {
+            config: self.config(allow),
+            arguments: ["--tls", "tailnet:0"].map(str::to_owned).to_vec(),
+            ..DaemonOptions::default()
+        }
+    }
+
+    /// Such a daemon.
+    pub async fn daemon(&self, allow: &str) -> TestDaemon {
+        TestDaemon::start_with(self.options(allow)).await
     }
 
     /// The node's MagicDNS name.

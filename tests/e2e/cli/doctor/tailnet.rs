@@ -10,20 +10,11 @@ use super::{Found, doctor};
 const NODE: &str = "127.0.0.2";
 const QUARTER: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 
-async fn daemon(tailscaled: &Tailscaled, allow: &str) -> TestDaemon {
-    TestDaemon::start_with(DaemonOptions {
-        config: tailscaled.config(allow),
-        arguments: ["--tls", "tailnet:0"].map(str::to_owned).to_vec(),
-        ..DaemonOptions::default()
-    })
-    .await
-}
-
 #[tokio::test]
 async fn of_a_tailnet_that_is_well_it_says_who_this_machine_is_and_which_phone_may_come() {
     let tailscaled = Tailscaled::start(&[NODE]);
     tailscaled.has_phone("pixel", 42, "alice@example.com", true);
-    let daemon = daemon(&tailscaled, r#"["self"]"#).await;
+    let daemon = tailscaled.daemon(r#"["self"]"#).await;
     let (code, found) = doctor(&daemon).await;
     assert_eq!(code, 0, "{:#?}", found.0);
     let (tailnet, _) = found.one("tailnet", "ok");
@@ -55,7 +46,7 @@ async fn of_a_tailnet_that_is_well_it_says_who_this_machine_is_and_which_phone_m
 async fn a_phone_is_warned_of_nothing_where_the_certificate_is_one_that_this_machine_trusts() {
     let tailscaled = Tailscaled::start(&[NODE]);
     let pem = tailscaled.certify(QUARTER);
-    let daemon = daemon(&tailscaled, r#"["self"]"#).await;
+    let daemon = tailscaled.daemon(r#"["self"]"#).await;
     until("the certificate", || async {
         let status: Status = daemon.owner().get("/v1/status").await.ok();
         let certificate = status.tailnet.unwrap().certificate;
@@ -88,7 +79,7 @@ async fn a_phone_is_warned_of_nothing_where_the_certificate_is_one_that_this_mac
 #[tokio::test]
 async fn a_tailnet_that_is_off_signed_out_hangs_or_is_gone_has_four_hints() {
     let mut tailscaled = Tailscaled::start(&[NODE]);
-    let daemon = daemon(&tailscaled, r#"["self"]"#).await;
+    let daemon = tailscaled.daemon(r#"["self"]"#).await;
     for (phase, says, advice) in [
         ("Stopped", "switched off", "`sudo tailscale up` switches it on"),
         ("NeedsLogin", "not signed in", "`sudo tailscale up` signs it in"),
@@ -121,7 +112,7 @@ async fn a_tailnet_that_is_off_signed_out_hangs_or_is_gone_has_four_hints() {
 #[tokio::test]
 async fn a_list_that_refuses_ones_own_nodes_is_told_and_one_that_refuses_everybody_fails() {
     let tailscaled = Tailscaled::start(&[NODE]);
-    let daemon = daemon(&tailscaled, r#"["bob@example.com"]"#).await;
+    let daemon = tailscaled.daemon(r#"["bob@example.com"]"#).await;
     let (code, found) = doctor(&daemon).await;
     assert_eq!(code, 0, "{:#?}", found.0);
     let (detail, hint) = found.one("whois", "warning");
@@ -151,7 +142,7 @@ async fn a_list_that_refuses_ones_own_nodes_is_told_and_one_that_refuses_everybo
 #[tokio::test]
 async fn a_phone_that_is_offline_somebody_elses_or_not_there_is_told_apart() {
     let tailscaled = Tailscaled::start(&[NODE]);
-    let daemon = daemon(&tailscaled, r#"["self"]"#).await;
+    let daemon = tailscaled.daemon(r#"["self"]"#).await;
     let (_, found) = doctor(&daemon).await;
     let (detail, hint) = found.one("nodes", "warning");
     assert!(
