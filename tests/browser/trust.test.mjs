@@ -39,9 +39,12 @@ scenario("a browser that was told nothing is warned, and takes no service worker
   await mkdir(home);
   const browser = await launch(home);
   try {
+    const address = `https://localhost:${s.daemon.port}/`;
+    await assert.rejects(browser.newPage().then((page) => page.goto(address)), /ERR_CERT_AUTHORITY_INVALID/);
     const page = await (await browser.newContext({ ignoreHTTPSErrors: true })).newPage();
-    await page.goto(`https://localhost:${s.daemon.port}/`);
-    assert.match(await serviceWorker(page), /SSL certificate error/);
+    await page.goto(address);
+    // Now and then Chromium does not know any more why the connection it refused was refused.
+    assert.match(await serviceWorker(page), /An (SSL certificate|unknown) error occurred when fetching the script/);
   } finally {
     await browser.close();
   }
