@@ -292,9 +292,15 @@ impl Journal {
     }
 
     /// The last input sequence that was applied for a client. Remembered for at least 10 min after it was last set,
-    /// unless 64 other clients typed since.
-    pub(crate) fn applied(&self, client: [u8; 16]) -> Option<u64> {
+    /// unless 64 other clients typed since. With it, whether it is certain: not where it was being applied when the process
+    /// that did so ended.
+    pub(crate) fn applied(&self, client: [u8; 16]) -> Option<(u64, bool)> {
         header::applied(&self.map, client)
+    }
+
+    /// Remembers the sequence that is about to be applied for a client, in doubt until [`set_applied`](Self::set_applied).
+    pub(crate) fn set_applying(&self, client: [u8; 16], sequence: u64, now_ms: u64) {
+        header::store_applying(&self.map, client, sequence, now_ms);
     }
 
     /// Remembers the last input sequence applied for a client, at `now_ms` since the session began.

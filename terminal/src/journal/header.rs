@@ -83,16 +83,32 @@ pub(super) fn store_answered(map: &Map, offset: Offset) {
     map.store(ANSWERED, offset.0);
 }
 
-/// The last sequence applied for a client, if it is remembered.
-pub(super) fn applied(map: &Map, client: [u8; 16]) -> Option<u64> {
+/// The last sequence applied for a client, if it is remembered, and whether that is certain: it is not where whoever applied it
+/// was interrupted.
+pub(super) fn applied(map: &Map, client: [u8; 16]) -> Option<(u64, bool)> {
     let slot = slot_of(map, client)?;
-    Some(map.load(place(slot) + SLOT_SEQUENCE))
+    let is_certain = map.load(place(slot) + SLOT_USED) & IN_DOUBT == 0;
+    Some((map.load(place(slot) + SLOT_SEQUENCE), is_certain))
 }
 
-/// Remembers a client's last sequence for longer, which is 0 where none was.
+/// Remembers the sequence that is about to be applied for a client: in doubt until it is stored as applied.
+pub(super) fn store_applying(map: &Map, client: [u8; 16], sequence: u64, now_ms: u64) {
+    touch_applied(map, client, now_ms);
+    if let Some(slot) = slot_of(map, client) {
+        // In this order: there is no moment at which it seems certain.
+        let used = place(slot) + SLOT_USED;
+        map.store(used, map.load(used) | IN_DOUBT);
+        map.store(place(slot) + SLOT_SEQUENCE, sequence);
+    }
+}
+
+/// Remembers a client's last sequence for longer, which is 0 where none was; what is in doubt stays so.
 pub(super) fn touch_applied(map: &Map, client: [u8; 16], now_ms: u64) {
     match slot_of(map, client) {
-        Some(slot) => map.store(place(slot) + SLOT_USED, now_ms.saturating_add(1)),
+        Some(slot) => {
+            let used = place(slot) + SLOT_USED;
+            map.store(used, now_ms.saturating_add(1) | map.load(used) & IN_DOUBT);
+        }
         None => store_applied(map, client, 0, now_ms),
     }
 }
@@ -127,7 +143,7 @@ fn place(slot: usize) -> usize {
 }
 
 fn used(map: &Map, slot: usize) -> u64 {
-    map.load(place(slot) + SLOT_USED)
+    map.load(place(slot) + SLOT_USED) & !IN_DOUBT
 }
 
 fn slot_client(map: &Map, slot: usize) -> [u8; 16] {
@@ -166,5 +182,7 @@ const SLOT: usize = 32;
 const SLOT_CLIENT: usize = 0;
 const SLOT_SEQUENCE: usize = 16;
 const SLOT_USED: usize = 24;
+/// Set in the time at which a place was used, while its sequence is in doubt.
+const IN_DOUBT: u64 = 1 << 63;
 /// Clients remembered; more than anybody has windows open.
 const SLOTS: usize = 64;

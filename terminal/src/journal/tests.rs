@@ -168,7 +168,7 @@ fn what_the_program_said_and_when_it_worked_is_known_to_who_opens_it() {
     journal.set_disturbed(0);
     let opened = again(&journal);
     assert_eq!((opened.worked(), opened.disturbed()), (Some((0, 5)), Some(0)));
-    assert_eq!(opened.applied([0; 16]), Some(7));
+    assert_eq!(opened.applied([0; 16]), Some((7, true)));
 }
 
 #[test]
@@ -196,27 +196,43 @@ fn what_was_answered_and_applied_is_known_to_who_opens_it() {
     journal.set_applied([64; 16], 64, 101);
     let opened = again(&journal);
     assert_eq!(opened.answered(), Offset(77));
-    assert_eq!(opened.applied([0; 16]), Some(100));
+    assert_eq!(opened.applied([0; 16]), Some((100, true)));
     assert_eq!(opened.applied([1; 16]), None, "the one longest unused went");
-    assert_eq!(opened.applied([2; 16]), Some(2));
-    assert_eq!(opened.applied([64; 16]), Some(64));
+    assert_eq!(opened.applied([2; 16]), Some((2, true)));
+    assert_eq!(opened.applied([64; 16]), Some((64, true)));
     assert_eq!(opened.applied([65; 16]), None);
+}
+
+#[test]
+fn what_was_being_applied_is_in_doubt_to_who_opens_it() {
+    let journal = journal(4_096);
+    journal.set_applied([1; 16], 7, 1);
+    journal.set_applying([1; 16], 8, 2);
+    journal.set_applying([2; 16], 1, 3);
+    let opened = again(&journal);
+    assert_eq!(opened.applied([1; 16]), Some((8, false)));
+    assert_eq!(opened.applied([2; 16]), Some((1, false)));
+    opened.touch_applied([1; 16], 4);
+    opened.set_applied([2; 16], 1, 5);
+    let opened = again(&opened);
+    assert_eq!(opened.applied([1; 16]), Some((8, false)));
+    assert_eq!(opened.applied([2; 16]), Some((1, true)));
 }
 
 #[test]
 fn asking_for_a_client_changes_nothing_of_what_was_applied() {
     let journal = journal(4_096);
     journal.touch_applied([1; 16], 1);
-    assert_eq!(journal.applied([1; 16]), Some(0));
+    assert_eq!(journal.applied([1; 16]), Some((0, true)));
     journal.set_applied([1; 16], 7, 2);
     for client in 2..65_u8 {
         journal.set_applied([client; 16], 1, 3);
     }
     journal.touch_applied([1; 16], 4);
     journal.touch_applied([65; 16], 5);
-    assert_eq!(journal.applied([1; 16]), Some(7));
+    assert_eq!(journal.applied([1; 16]), Some((7, true)));
     assert_eq!(journal.applied([2; 16]), None, "the one longest unused went");
-    assert_eq!(journal.applied([65; 16]), Some(0));
+    assert_eq!(journal.applied([65; 16]), Some((0, true)));
 }
 
 #[test]

@@ -2,8 +2,8 @@
 //!
 //! **Exactly once.** A client numbers what it types, from 1, over all its connections. The session remembers how much
 //! of each client's input the terminal took, to the byte, and drops what comes again. It is remembered *before* the
-//! `write(2)` and corrected after it where less was taken: a process killed in between loses at most what that one
-//! write would have taken, and never types anything twice.
+//! `write(2)`, in doubt, and corrected after it: a process killed in between loses at most what that one write would have
+//! taken, and never types anything twice; the client is told that it is not known what was taken.
 
 use std::io;
 use std::ops::Range;
@@ -144,7 +144,7 @@ impl Writer {
     #[must_use]
     pub fn has_taken(&self, sequence: u64) -> bool {
         let known = self.state.client.and_then(|client| self.shared.applied(client));
-        known.is_some_and(|progress| Progress(progress).messages() >= sequence)
+        known.is_some_and(|progress| progress.messages() >= sequence)
     }
 
     /// Drops what this writer queued and the terminal did not take yet.
@@ -171,7 +171,7 @@ impl Writer {
     pub fn was_in_brackets(&self, sequence: u64) -> Option<bool> {
         let client = self.state.client?;
         let _still = lock(&self.shared.typing);
-        Progress(self.shared.applied(client)?).form_of(sequence)
+        self.shared.applied(client)?.form_of(sequence)
     }
 
     /// Where the first bytes are of which the terminal would make SIGINT.
@@ -215,7 +215,8 @@ impl Session {
     }
 
     /// The number of the last input of this client that the terminal took whole, 0 if it took none; `None` where
-    /// that is not known: the client is new, or was forgotten. From now on it is known.
+    /// that is not known: the client is new, or was forgotten, or the process that typed for it ended while it did. It is known
+    /// once it types again; of a new one at once.
     #[must_use]
     pub fn input_applied(&self, client: ClientKey) -> Option<u64> {
         // What stands there while a write runs may be taken back.
@@ -223,7 +224,8 @@ impl Session {
         let journal = self.shared.journal();
         let known = journal.applied(client);
         journal.touch_applied(client, journal.time_ms());
-        known.map(|progress| Progress(progress).messages())
+        let certain = known.filter(|(_, is_certain)| *is_certain);
+        certain.map(|(progress, _)| Progress(progress).messages())
     }
 
     /// Keeps what is known of a client's input, for 10 min at least.
@@ -234,14 +236,21 @@ impl Session {
 }
 
 impl Shared {
-    /// How much of a client's input the terminal took, as a [`Progress`].
-    fn applied(&self, client: ClientKey) -> Option<u64> {
-        self.journal().applied(client)
+    /// How much of a client's input the terminal took.
+    fn applied(&self, client: ClientKey) -> Option<Progress> {
+        let (progress, _) = self.journal().applied(client)?;
+        Some(Progress(progress))
     }
 
-    fn set_applied(&self, client: ClientKey, progress: u64) {
+    /// Notes how much of it the terminal took if what is written now is taken.
+    fn set_applying(&self, client: ClientKey, progress: Progress) {
         let journal = self.journal();
-        journal.set_applied(client, progress, journal.time_ms());
+        journal.set_applying(client, progress.0, journal.time_ms());
+    }
+
+    fn set_applied(&self, client: ClientKey, progress: Progress) {
+        let journal = self.journal();
+        journal.set_applied(client, progress.0, journal.time_ms());
     }
 }
 

@@ -52,6 +52,42 @@ async fn what_was_written_before_is_served_before_the_screen_is_drawn() {
 }
 
 #[tokio::test]
+async fn who_typed_as_the_daemon_ended_is_told_that_it_is_not_known_what_was_taken() {
+    let (journal, sure, unsure) = (journal(), [1; 16], [2; 16]);
+    journal.set_applied(sure, 3 << 24, 0);
+    journal.set_applying(unsure, 5 << 24, 0);
+    let session = adopt(
+        "stty -echo; printf ready; read line; printf %s \"$line\"",
+        journal,
+        None,
+    )
+    .await;
+    let mut attachment = session.attach(Mode::Lossless, Start::Offset(Offset(0)));
+    read_until(&mut attachment, "ready").await;
+    assert_eq!(session.input_applied(sure), Some(3));
+    assert_eq!(session.input_applied(unsure), None);
+    assert_eq!(
+        session.input_applied(unsure),
+        None,
+        "the first answer may have been lost"
+    );
+    let writer = session.writer_of(std::sync::Arc::new(super::Right::default()), unsure);
+    for (sequence, bytes) in [(5, b"again"), (6, b"later"), (7, b"line\n")] {
+        let input = writer.take_in(sequence, bytes.to_vec()).unwrap().unwrap();
+        soon(writer.queue(&input)).await.unwrap();
+    }
+    let mut attachment = session.attach(Mode::Lossless, Start::Offset(Offset(0)));
+    read_until(&mut attachment, "laterline").await;
+    assert_eq!(
+        session.end(),
+        Offset(14),
+        "what may have been taken is not typed again"
+    );
+    assert_eq!(session.input_applied(unsure), Some(7));
+    session.stop().await;
+}
+
+#[tokio::test]
 async fn a_viewer_gets_the_screen_that_was_there() {
     let mut journal = journal();
     journal.append(0, b"\x1b[31mold\x1b[", ALL);

@@ -1,6 +1,6 @@
 //! The one task that writes to the PTY: answers, interrupts, then input in the order in which it was queued.
 
-use super::{Arc, AsyncFd, Chunk, OwnedFd, Place, Progress, RETRY, Shared, io, lock, mpsc};
+use super::{Arc, AsyncFd, Chunk, OwnedFd, Place, RETRY, Shared, io, lock, mpsc};
 use crate::pty;
 
 /// Writes answers and input to the PTY until it is aborted.
@@ -126,21 +126,16 @@ fn write_once(shared: &Shared, master: &OwnedFd, chunk: &mut Chunk, typed: &mut 
         return Ok(());
     };
     let _typing = lock(&shared.typing);
-    let before = Progress(shared.applied(client).unwrap_or_default());
+    let before = shared.applied(client).unwrap_or_default();
     chunk.taken = chunk.taken.max(place.taken(length, before));
     if chunk.taken < length {
-        shared.set_applied(client, place.after(length).0);
-        match type_into(master, chunk, typed) {
-            Ok(written) => chunk.taken += written,
-            Err(error) => {
-                shared.set_applied(client, before.0);
-                return Err(error);
-            }
-        }
-    }
-    let after = place.after(chunk.taken);
-    if after > before {
-        shared.set_applied(client, after.0);
+        shared.set_applying(client, place.after(length));
+        let written = type_into(master, chunk, typed);
+        chunk.taken += *written.as_ref().unwrap_or(&0);
+        shared.set_applied(client, place.after(chunk.taken).max(before));
+        written?;
+    } else {
+        shared.set_applied(client, place.after(length).max(before));
     }
     applied(chunk);
     Ok(())
