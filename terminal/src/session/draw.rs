@@ -85,6 +85,8 @@ pub(super) struct Drawing {
     first_size: Size,
     /// Bytes of output from one checkpoint to the next.
     step: u64,
+    /// Bytes that are drawn in about [`PIECE_TIME`], as they were of late.
+    piece: usize,
 }
 
 /// What one step came to.
@@ -114,6 +116,7 @@ impl Drawing {
             first_size: first_size.unwrap_or_default(),
             // The reader is up to half of the journal ahead: the records since the last one are still there.
             step: CHECKPOINT.min((capacity / 2).saturating_sub(MAX_TURN as u64)),
+            piece: MIN_PIECE,
         }
     }
 
@@ -121,6 +124,11 @@ impl Drawing {
     fn begun(&mut self, shared: &Shared) {
         self.kept = shared.drawn.borrow().ground;
         self.kept_whole = self.kept;
+    }
+
+    /// Bytes that are drawn in some ten microseconds, as they were of late.
+    pub(super) fn piece(&self) -> usize {
+        self.piece
     }
 
     /// Draws the next record, at most so many bytes of it, without waiting.
@@ -198,18 +206,22 @@ impl Drawing {
     /// Draws the bytes, which stand at `seen`, or as many of them as it has time for; returns how many.
     fn feed(&mut self, shared: &Shared, seen: Offset) -> usize {
         let begun = Instant::now();
-        let fed = Cell::new(0);
+        let (fed, mut length) = (Cell::new(0), self.piece);
         let draw = |screen: &mut dyn Screen| {
-            for piece in self.bytes.chunks(PIECE) {
+            let (mut rest, mut before) = (&self.bytes[..], Duration::ZERO);
+            while !rest.is_empty() && before <= MAX_TIME {
+                let (piece, later) = rest.split_at(length.min(rest.len()));
+                rest = later;
                 // First: what makes it fail is not drawn again.
                 fed.set(fed.get() + piece.len());
                 screen.feed(piece);
-                if begun.elapsed() > MAX_TIME {
-                    break;
-                }
+                let now = begun.elapsed();
+                length = next_piece(length, piece.len(), now.saturating_sub(before));
+                before = now;
             }
         };
         record(shared, draw, |drawn| drawn.seen = seen.plus(fed.get()));
+        self.piece = length;
         let seen = seen.plus(fed.get());
         if shared.is_rebuilt() {
             look::wrote(shared);
@@ -300,6 +312,17 @@ impl Drawing {
     }
 }
 
+/// The length of the next piece, after `drawn` bytes of one of this length took so long.
+fn next_piece(length: usize, drawn: usize, took: Duration) -> usize {
+    if took > PIECE_TIME {
+        (length / 2).max(MIN_PIECE)
+    } else if drawn == length && took < PIECE_TIME / 2 {
+        (length * 2).min(MAX_TURN)
+    } else {
+        length
+    }
+}
+
 fn release(shared: &Shared) {
     record(shared, |screen| screen.release(), |_| {});
 }
@@ -343,8 +366,10 @@ fn answer(shared: &Shared, replies: &[u8], ground: Offset) {
 const MAX_TURN: usize = 16 * 1024;
 /// Time after which others get their turn: a few bytes may ask for much. It is looked at behind each piece.
 const MAX_TIME: Duration = Duration::from_millis(5);
-/// Bytes of a piece.
-const PIECE: usize = 1024;
+/// Time that a piece should take: while one is drawn, a program that floods fills the kernel's buffer and stops.
+const PIECE_TIME: Duration = Duration::from_micros(24);
+/// Bytes of the shortest piece.
+const MIN_PIECE: usize = 1024;
 /// How long a synchronized update may keep the screen as it was.
 const MAX_HELD: Duration = Duration::from_millis(150);
 /// Bytes of answers that wait for the terminal.

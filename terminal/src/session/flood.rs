@@ -81,6 +81,14 @@ impl Drop for Flood {
     }
 }
 
+/// How much is worth drawing.
+enum Enough {
+    /// Anything at all.
+    Any,
+    /// What takes a while: the kernel's 4 KiB do not fill up meanwhile, whose thread would have to be woken.
+    Piece,
+}
+
 struct Reading {
     shared: Arc<Shared>,
     drawing: Arc<Mutex<Drawing>>,
@@ -100,31 +108,33 @@ impl Reading {
                     if self.untold >= TOLD {
                         self.tell();
                     }
-                    self.draw();
+                    self.draw(Enough::Piece);
                 }
                 Outcome::Empty => {
                     // Viewers first: this may be the end of it.
                     self.tell();
-                    if !self.draw() && !self.has_more() {
+                    if !self.draw(Enough::Any) && !self.has_more() {
                         break;
                     }
                 }
-                Outcome::Full if self.draw() => {}
+                Outcome::Full if self.draw(Enough::Any) => {}
                 Outcome::Full | Outcome::Closed => break,
             }
         }
     }
 
-    /// Draws some of what was read; returns whether there was anything.
-    fn draw(&self) -> bool {
+    /// Draws some of what was read, if there is enough of it; returns whether it did.
+    fn draw(&self, enough: Enough) -> bool {
+        let mut drawing = lock(&self.drawing);
         let behind = self.shared.journal().end().since(self.shared.drawn.borrow().seen);
-        let limit = if behind > MAX_BEHIND {
-            2 * READ_SIZE
-        } else {
-            PORTION
+        let limit = match behind > MAX_BEHIND {
+            true => drawing.piece().max(2 * READ_SIZE),
+            false => drawing.piece(),
         };
-        let step = lock(&self.drawing).step(&self.shared, limit);
-        matches!(step, Step::Drawn { .. })
+        if matches!(enough, Enough::Piece) && behind < limit as u64 {
+            return false;
+        }
+        matches!(drawing.step(&self.shared, limit), Step::Drawn { .. })
     }
 
     /// Lets viewers and the disk know.
@@ -151,8 +161,5 @@ const NICENESS: i32 = 5;
 const PAUSE: Duration = Duration::from_millis(20);
 /// Bytes after which viewers are told although there is more.
 const TOLD: usize = 16 * 1024;
-/// Bytes drawn between two reads. While more is drawn, the kernel's 4 KiB fill up, and what wakes the kernel's own thread
-/// for the next ones costs more than they do.
-const PORTION: usize = 1024;
 /// Bytes that may wait to be drawn; with more, more is drawn than read.
 const MAX_BEHIND: u64 = 64 * 1024;

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::clusters::Clusters;
 use super::row::Row;
-use super::strip::{Strip, encode};
+use super::strip::{Strip, encode, encode_text};
 
 /// Lines that scrolled off the screen, by numbers that count from the session's beginning.
 #[derive(Debug, Default)]
@@ -58,6 +58,13 @@ impl History {
     #[inline]
     pub(super) fn push(&mut self, row: &Row, clusters: &Clusters) {
         encode(row, clusters, &mut self.last.bytes);
+        self.close();
+    }
+
+    /// Adds a row of ASCII characters without a style at the end.
+    #[inline]
+    pub(super) fn push_text(&mut self, text: &[u8]) {
+        encode_text(text, &mut self.last.bytes);
         self.close();
     }
 

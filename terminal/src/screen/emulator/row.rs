@@ -6,12 +6,26 @@ use super::cell::Cell;
 
 /// How many printable ASCII characters come first.
 #[inline]
-pub(super) fn printable(word: [u8; 8]) -> usize {
+fn printable(word: [u8; 8]) -> usize {
     let word = u64::from_le_bytes(word);
     // The highest bit of a byte is set if the byte is below 0x20, above 0x7e, or follows one that is.
     let others = (word | word.wrapping_sub(0x2020_2020_2020_2020) | word.wrapping_add(0x0101_0101_0101_0101))
         & 0x8080_8080_8080_8080;
     others.trailing_zeros() as usize / 8
+}
+
+/// How many printable ASCII characters output begins with.
+#[inline]
+pub(super) fn text_length(output: &[u8]) -> usize {
+    let (words, rest) = output.as_chunks::<8>();
+    for (index, word) in words.iter().enumerate() {
+        let count = printable(*word);
+        if count < 8 {
+            return 8 * index + count;
+        }
+    }
+    let is_other = |byte: &u8| byte.wrapping_sub(0x20) > 0x5e;
+    output.len() - rest.len() + rest.iter().position(is_other).unwrap_or(rest.len())
 }
 
 /// Cells up to the last that was written; the rest are blank.

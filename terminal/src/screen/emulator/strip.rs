@@ -212,6 +212,14 @@ pub(super) fn encode(row: &Row, clusters: &Clusters, into: &mut Vec<u8>) {
     }
 }
 
+/// Writes the bytes of a row that has nothing but these ASCII characters, without styles, and does not go on.
+#[inline]
+pub(super) fn encode_text(text: &[u8], into: &mut Vec<u8>) {
+    let written = text.iter().rposition(|byte| *byte != b' ');
+    into.push(0);
+    into.extend_from_slice(&text[..written.map_or(0, |last| last + 1)]);
+}
+
 /// Takes the first cell's character and marks off a text.
 fn first_cell<'a>(text: &mut &'a str) -> (char, &'a str) {
     let mut characters = text.chars();

@@ -21,6 +21,7 @@ mod commands;
 mod control;
 mod edit;
 mod motion;
+mod pass;
 mod perform;
 mod print;
 mod rendition;

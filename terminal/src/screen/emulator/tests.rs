@@ -6,7 +6,7 @@ use proptest::{prop_assert, prop_assert_eq};
 use super::{Emulator, Screen};
 use crate::size::Size;
 use state::State;
-use streams::{hostile, shown, sizes, streams, usual_sizes};
+use streams::{hostile, lines, plain_lines, shown, sizes, streams, usual_sizes};
 
 mod alacritty;
 mod oracle;
@@ -71,6 +71,24 @@ proptest! {
         let mut parts = screen(size, &output[..cut]);
         output[cut..].iter().for_each(|byte| parts.feed(&[*byte]));
         prop_assert_eq!(State::of(&whole.terminal), State::of(&parts.terminal));
+    }
+
+    #[test]
+    fn lines_that_pass_are_drawn_as_one_by_one(
+        size in sizes(),
+        parts in proptest::collection::vec((lines(), plain_lines()), 1..4),
+        step in 1..200_usize,
+        last in streams(),
+    ) {
+        let mut output: Vec<u8> = parts.into_iter().flat_map(|(lines, plain)| [lines, plain].concat()).collect();
+        output.extend_from_slice(&last);
+        let at_once = screen(size, &output);
+        let mut one_by_one = Emulator::new(size);
+        output.chunks(step).for_each(|piece| one_by_one.feed(piece));
+        prop_assert_eq!(at_once.history(), one_by_one.history());
+        prop_assert_eq!(at_once.lines(0..u64::MAX), one_by_one.lines(0..u64::MAX));
+        prop_assert_eq!(at_once.terminal.repeatable(), one_by_one.terminal.repeatable());
+        prop_assert_eq!(State::of(&at_once.terminal), State::of(&one_by_one.terminal));
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use unicode_width::UnicodeWidthChar;
 
-use super::super::row::printable;
+use super::super::row::text_length;
+use super::pass::Passed;
 use super::{Cell, Modes, Terminal};
 
 impl Terminal {
@@ -10,8 +11,20 @@ impl Terminal {
     /// many bytes that were; the rest, if any, begins with another sequence or an incomplete one or character.
     pub(in super::super) fn run(&mut self, output: &[u8]) -> usize {
         let mut at = 0;
+        // Where lines may pass next, if there is enough for some.
+        let mut passing = 0;
         while let Some(&byte) = output.get(at) {
             let rest = &output[at..];
+            if at >= passing && rest.len() >= PASSING && self.may_pass() {
+                match self.pass(rest) {
+                    Passed::Drawn(count) => {
+                        at += count;
+                        passing = at + 1;
+                        continue;
+                    }
+                    Passed::TooFew(count) => passing = at + count + 1,
+                }
+            }
             let taken = match byte {
                 0x20..=0x7e => self.text(rest),
                 0x1b => self.sequence(rest),
@@ -327,20 +340,6 @@ impl Terminal {
     }
 }
 
-/// How many printable ASCII characters come first.
-#[inline]
-fn text_length(output: &[u8]) -> usize {
-    let (words, rest) = output.as_chunks::<8>();
-    for (index, word) in words.iter().enumerate() {
-        let count = printable(*word);
-        if count < 8 {
-            return 8 * index + count;
-        }
-    }
-    let is_other = |byte: &u8| byte.wrapping_sub(0x20) > 0x5e;
-    output.len() - rest.len() + rest.iter().position(is_other).unwrap_or(rest.len())
-}
-
 /// The line drawing set of the VT100.
 fn line_drawing(character: char) -> char {
     let index = u32::from(character).wrapping_sub(u32::from('_'));
@@ -352,5 +351,7 @@ const DRAWINGS: [char; 32] = [
     ' ', '◆', '▒', '␉', '␌', '␍', '␊', '°', '±', '␤', '␋', '┘', '┐', '┌', '└', '┼', '⎺', '⎻', '─', '⎼', '⎽',
     '├', '┤', '┴', '┬', '│', '≤', '≥', 'π', '≠', '£', '·',
 ];
+/// Bytes of output that may hold more lines than a screen shows.
+const PASSING: usize = 2 * 1024;
 /// Parameters of a sequence that is taken here; longer ones go through the parser.
 const MAX_PARAMETERS: usize = 16;

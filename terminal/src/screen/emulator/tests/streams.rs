@@ -72,6 +72,15 @@ pub(super) fn lines() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
+/// Kilobytes of short lines of text, empty ones and some with blanks at their ends among them, and of what is none.
+pub(super) fn plain_lines() -> impl Strategy<Value = Vec<u8>> {
+    let line = prop_oneof![
+        200 => one_of("|a|b |  c|dd|~e|hello", '|'),
+        1 => one_of("漢字|\t|\x1b[1m|\x1b[0m|hello, world|\x1b[2;3r|\x1b[r|\x0e|\x0f|\x1b[4h|\x1b[?1049h", '|'),
+    ];
+    prop::collection::vec(line, 0..1_500).prop_map(|lines| lines.join(&b"\r\n"[..]))
+}
+
 /// Sizes that people use, but small.
 pub(super) fn usual_sizes() -> impl Strategy<Value = Size> {
     (4..24_u16, 3..8_u16).prop_map(|(columns, rows)| Size::new(columns, rows))
