@@ -288,13 +288,22 @@ impl Connections {
     }
 
     /// Cuts ended connections: plain ones at once, upgraded ones after the time for one close frame. Returns when each is cut.
+    ///
+    /// Of a crowd of plain ones most are cut behind the upgraded ones: the close frames would wait for a thousand tasks that are
+    /// torn down. Meanwhile no answer begins or goes on on them either.
     pub(crate) async fn cut(&self, ended: &Ended) {
         let (upgraded, plain): (Vec<_>, Vec<_>) = ended.connections.iter().partition(|one| one.is_upgraded());
-        plain.iter().for_each(|connection| connection.cut());
+        // Also those that were not upgraded yet when it was ended.
+        upgraded.iter().for_each(|connection| connection.tell_revoked());
+        let (first, crowd) = plain.split_at(plain.len().min(AT_ONCE));
+        first.iter().for_each(|connection| connection.cut());
         let deadline = Instant::now() + CLOSE_FRAME;
         // The time is one for all: a thousand streams do not add up.
         let _ = tokio::time::timeout_at(deadline, self.until_gone(&upgraded)).await;
-        upgraded.iter().for_each(|connection| connection.cut());
+        upgraded
+            .iter()
+            .chain(crowd)
+            .for_each(|connection| connection.cut());
     }
 
     /// Tells every connection, and each that is still accepted, to finish what is in flight.
@@ -356,12 +365,12 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    /// Has each notice that its principal has ended: first those that have a close frame to write.
-    fn of(mut connections: Vec<Arc<Connection>>) -> Self {
-        connections.sort_by_key(|connection| !connection.is_upgraded());
-        connections
-            .iter()
-            .for_each(|connection| connection.revoked_token().cancel());
+    /// Has each know that its principal has ended, and those notice it that have a close frame to write; the others do when they
+    /// are cut.
+    fn of(connections: Vec<Arc<Connection>>) -> Self {
+        connections.iter().for_each(|connection| connection.set_revoked());
+        let upgraded = connections.iter().filter(|connection| connection.is_upgraded());
+        upgraded.for_each(|connection| connection.tell_revoked());
         Self { connections }
     }
 
@@ -383,6 +392,7 @@ impl Ended {
             .position(|connection| connection.id() == own)?;
         let connection = self.connections.swap_remove(place);
         connection.keep_for_answer();
+        connection.tell_revoked();
         Some(connection)
     }
 }
@@ -410,6 +420,9 @@ impl Drop for Entry {
         self.connections.shared.gone.notify_waiters();
     }
 }
+
+/// Plain connections that are cut before anything is waited for.
+const AT_ONCE: usize = 64;
 
 #[cfg(test)]
 mod tests;

@@ -175,7 +175,7 @@ fn watched(connection: &Connection, in_flight: InFlight, response: Response, is_
             body,
             revoked,
             ending,
-            _in_flight: in_flight,
+            in_flight,
         })
     })
 }
@@ -191,7 +191,7 @@ struct Watched {
     body: Body,
     revoked: Option<End>,
     ending: Option<End>,
-    _in_flight: InFlight,
+    in_flight: InFlight,
 }
 
 impl Watched {
@@ -244,6 +244,9 @@ impl http_body::Body for Watched {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        if self.revoked.is_some() && self.in_flight.is_revoked() {
+            return Poll::Ready(Some(Err(axum::Error::new(BrokenOff))));
+        }
         if let Some(broken_off) = self.break_off(|end| end.has_come()) {
             return Poll::Ready(broken_off);
         }

@@ -47,6 +47,8 @@ pub struct Connection {
     /// Those of them that are of public routes and not answered yet.
     public: AtomicUsize,
     /// Its principal has ended: nothing but a close frame may still leave.
+    is_revoked: AtomicBool,
+    /// Wakes who waits for that. Of a crowd, those that have a close frame to send are woken first.
     revoked: CancellationToken,
     /// Its principal ended itself here: a time for the answer to leave in ends the stream, not the drop of it.
     is_kept_for_answer: AtomicBool,
@@ -75,6 +77,7 @@ impl Connection {
             has_begun: AtomicBool::new(false),
             in_flight: AtomicUsize::new(0),
             public: AtomicUsize::new(0),
+            is_revoked: AtomicBool::new(false),
             revoked: CancellationToken::new(),
             is_kept_for_answer: AtomicBool::new(false),
             ending,
@@ -101,7 +104,7 @@ impl Connection {
 
     /// Whether the principal of this connection has ended.
     pub fn is_revoked(&self) -> bool {
-        self.revoked.is_cancelled()
+        self.is_revoked.load(Ordering::Acquire)
     }
 
     /// Completes when `is_current` is no more, as what its principal may do has changed; looks when that may be so.
@@ -115,6 +118,16 @@ impl Connection {
             }
             changed.await;
         }
+    }
+
+    /// Notes that its principal has ended. Who waits for that is woken by [`tell_revoked`](Self::tell_revoked), or by the cut.
+    pub(crate) fn set_revoked(&self) {
+        self.is_revoked.store(true, Ordering::Release);
+    }
+
+    /// Wakes who waits for the end of its principal.
+    pub(crate) fn tell_revoked(&self) {
+        self.revoked.cancel();
     }
 
     pub(super) fn say_changed(&self) {
@@ -263,6 +276,9 @@ impl Connection {
         }
         self.cut.cancel();
         self.socket.reset();
+        if self.is_revoked() {
+            self.tell_revoked();
+        }
         // Last: who finds it set relies on all of it.
         self.is_cut.store(true, Ordering::Release);
     }
@@ -283,6 +299,13 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// A request in flight.
 pub(crate) struct InFlight(Arc<Connection>);
+
+impl InFlight {
+    /// Whether the principal of its connection has ended.
+    pub(crate) fn is_revoked(&self) -> bool {
+        self.0.is_revoked()
+    }
+}
 
 impl Drop for InFlight {
     fn drop(&mut self) {

@@ -58,7 +58,8 @@ async fn an_answer_whose_principal_ends_while_it_is_sent_breaks_off() {
     let (entry, _theirs) = local(&server, rustix::process::geteuid().as_raw());
     let connection = entry.connection();
     let (answer, is_last) = without_answers_to_the_revoked(connection, "for a device".into_response());
-    connection.revoked_token().cancel();
+    connection.set_revoked();
+    connection.tell_revoked();
     let sent = watched(connection, connection.begin(), answer, is_last);
     assert!(sent.into_body().collect().await.is_err());
     let (refusal, is_last) = without_answers_to_the_revoked(connection, "for a device".into_response());

@@ -5,6 +5,7 @@ use std::{
     io,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread::JoinHandle,
+    time::Duration,
 };
 
 use rusqlite::{Connection, Transaction, TransactionBehavior, ffi};
@@ -205,8 +206,12 @@ impl Drop for Writer {
 }
 
 impl Shared {
-    fn is_idle(&self) -> bool {
-        let lanes = self.lock();
+    /// Waits for so long at most, and says whether nothing came.
+    fn is_idle_for(&self, rest: Duration) -> bool {
+        let is_idle =
+            |lanes: &mut Lanes| lanes.priority.is_empty() && lanes.ordinary.is_empty() && !lanes.closed;
+        let waited = self.changed.wait_timeout_while(self.lock(), rest, is_idle);
+        let (lanes, _) = waited.unwrap_or_else(PoisonError::into_inner);
         lanes.priority.is_empty() && lanes.ordinary.is_empty()
     }
 
@@ -285,8 +290,13 @@ impl Worker {
                 Next::Alone(work) => work(&mut connection),
             }
             unmoved += 1;
-            // Whoever waited has been told; a revocation that waited for this as well would take several times as long.
-            if unmoved >= MOVED_AT && self.shared.is_idle() {
+            // A revocation that waited for this as well would take several times as long.
+            let rest = if unmoved < MOVED_SOON {
+                REST
+            } else {
+                Duration::ZERO
+            };
+            if unmoved >= MOVED_AT && self.shared.is_idle_for(rest) {
                 move_journal(&connection);
                 unmoved = 0;
             }
@@ -357,8 +367,12 @@ fn copy_of(error: &rusqlite::Error) -> rusqlite::Error {
 
 /// Changes of one transaction at most: a revocation that comes meanwhile waits for them.
 const TOGETHER: usize = 16;
-/// Transactions after which the journal is moved while nobody waits.
+/// Transactions after which the journal is moved in a rest: where jobs come every few milliseconds, the next would wait for that.
 const MOVED_AT: u32 = 100;
+/// Without a job.
+const REST: Duration = Duration::from_millis(100);
+/// Transactions after which it is moved as soon as nobody waits.
+const MOVED_SOON: u32 = 5 * MOVED_AT;
 /// Pages of the journal at which the next commit moves it, whoever waits: it would grow without end where there is always a job.
 const MOST_UNMOVED: u32 = 8_000;
 

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use harness::{Answer, DaemonOptions, Device, TestDaemon};
+use harness::{Answer, DaemonOptions, Device, Owner, TestDaemon};
 use pairing::{DeviceId, Role};
 use protocol::{
     access::{DeviceAdded, NewDevice, Revoked},
@@ -156,8 +156,13 @@ impl UnderTest {
     }
 
     /// Revokes a device, as the owner.
-    pub(crate) fn revoke(&self, device: DeviceId) -> Revoked {
-        self.runtime.block_on(self.daemon.owner().revoke(device))
+    pub(crate) fn revoke(&self, owner: &Owner, device: DeviceId) -> Revoked {
+        self.runtime.block_on(owner.revoke(device))
+    }
+
+    /// The owner's client, which is not connected yet.
+    pub(crate) fn owner(&self) -> Owner {
+        self.daemon.owner()
     }
 
     /// Ends a session's program and all it started.

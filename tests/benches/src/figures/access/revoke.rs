@@ -34,23 +34,29 @@ pub(in crate::figures) fn run(findings: &mut Findings) -> Result<()> {
     let others = daemon.bearer()?;
     let _others = Crowd::of(&daemon, &session, others.token.expose(), MANY)?;
     let bare = Bare::new()?;
-    for (count, times, floors, target) in [
-        (MANY, 50, 10, "max ≤ 3 × fsync and closing"),
-        (FEW, 1_000, 100, "p99 ≤ 3 × fsync and closing"),
-    ] {
-        let floor = (0..floors).map(|_| bare.end(count)).collect::<Result<Vec<_>>>()?;
-        let taken = (0..times)
-            .map(|_| revoked(&daemon, &session, count))
-            .collect::<Result<Vec<_>>>()?;
+    for (count, times) in [(MANY, 50), (FEW, 1_000)] {
+        let (mut floor, mut taken) = (Vec::new(), Vec::new());
+        for _ in 0..times {
+            floor.push(bare.end(count)?);
+            taken.push(revoked(&daemon, &session, count)?);
+        }
         let (name, value) = tail(&taken);
-        let figure = Figure::beside(
-            &format!("revoke {count}, {name}"),
-            (value, "ms"),
+        let beside = |name: String, value: f64, floor: f64| {
+            let target = "≤ 3 × fsync and closing";
+            Figure::beside(&name, (value, "ms"), floor, target, |ratio| ratio <= 3.0)
+        };
+        // The same of both: what the disk takes in its worst moments is no part of a median.
+        findings.add(beside(format!("revoke {count}, {name}"), value, tail(&floor).1).required());
+        findings.add(beside(
+            format!("revoke {count}, {name} beside a median"),
+            value,
             median(&floor),
-            target,
-            |ratio| ratio <= 3.0,
-        );
-        findings.add(figure.required());
+        ));
+        findings.add(beside(
+            format!("revoke {count}, median"),
+            median(&taken),
+            median(&floor),
+        ));
     }
     Ok(())
 }
@@ -59,8 +65,9 @@ pub(in crate::figures) fn run(findings: &mut Findings) -> Result<()> {
 fn revoked(daemon: &UnderTest, session: &str, count: usize) -> Result<f64> {
     let device = daemon.bearer()?;
     let crowd = Crowd::of(daemon, session, device.token.expose(), count)?;
+    let owner = daemon.owner();
     let begun = Instant::now();
-    let revoked = daemon.revoke(device.device_id);
+    let revoked = daemon.revoke(&owner, device.device_id);
     let taken = begun.elapsed();
     ensure!(
         revoked.closed == count as u64,
