@@ -97,12 +97,7 @@ impl Journal {
 
     /// In the place of a journal whose records are elsewhere, all of them: nothing but where it ended. Holds no memory to
     /// speak of, and is not written to.
-    pub(crate) fn ended(
-        end: Offset,
-        size: Size,
-        began: UnixMs,
-        last_output_ms: Option<u64>,
-    ) -> io::Result<Self> {
+    pub(crate) fn ended(end: Offset, size: Size, began: UnixMs) -> io::Result<Self> {
         Ok(Self {
             map: Map::private(header::PAGE + header::SMALLEST)?,
             capacity: header::SMALLEST,
@@ -113,8 +108,17 @@ impl Journal {
             write: 0,
             start_offset: end,
             end,
-            last_output_ms,
+            last_output_ms: None,
             index: Index::new(0, size),
+        })
+    }
+
+    /// The same in the place of this one, which counts its time on.
+    pub(crate) fn without_records(&self) -> io::Result<Self> {
+        Ok(Self {
+            began_steady_ms: self.began_steady_ms,
+            last_output_ms: self.last_output_ms,
+            ..Self::ended(self.end, self.size(), self.began)?
         })
     }
 

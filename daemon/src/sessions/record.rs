@@ -265,9 +265,13 @@ impl Record {
     /// What there is to be known of it now, as it is kept when its program has ended so.
     pub(super) fn end_of(&self, exit: Option<terminal::Exit>) -> Option<Ended> {
         let engine = self.live()?;
-        let lasted = exit.map_or_else(|| engine.time_ms(), |exit| exit.duration_ms);
+        let at = match exit {
+            Some(exit) => self.moment(exit.duration_ms)?,
+            // Of what was lost nobody knows more than that it is now.
+            None => server::clock::timestamp(server::clock::now()),
+        };
         Some(Ended {
-            at: self.moment(lasted)?,
+            at,
             exit: exit.map(wire_exit),
             offset: engine.end().0,
             size: wire_size(engine.size()),

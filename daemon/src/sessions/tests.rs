@@ -5,15 +5,22 @@ mod panics;
 use std::task::Poll;
 
 use pairing::{Authenticated, DeviceId, Manage, Permit, Principal, Role, Standing, View};
-use protocol::{events::Event, sessions::NewSession};
+use protocol::{
+    events::Event,
+    sessions::{NewSession, SessionState},
+};
 use server::{
     clock,
     peer::{LocalPeer, Peer},
     store::Store,
 };
-use terminal::{DescriptorLimit, KeeperOptions, Offset, Size};
+use terminal::{DescriptorLimit, KeeperOptions, Offset, Size, UnixMs};
 
-use super::{Handle, SessionError, Sessions, Settings, publish, sight::screen_of};
+use super::{
+    Handle, SessionError, Sessions, Settings, publish,
+    record::{Kept, Made, Record},
+    sight::screen_of,
+};
 use crate::{events::Events, keeper::KeeperLink};
 
 const PEER: Peer = Peer::Local(LocalPeer { uid: 0, pid: None });
@@ -140,6 +147,38 @@ async fn nothing_is_told_of_a_session_after_its_end() {
         }
     }
     assert_eq!(last, Some(Event::SessionRemoved { id }));
+}
+
+/// The record of a session that was made at a time and whose keeper died just now.
+fn lost_just_now(folder: &std::path::Path, at: jiff::Timestamp) -> Record {
+    let last = terminal::Ended {
+        exit: None,
+        end: Offset(0),
+        size: Size::default(),
+        began: UnixMs(0),
+    };
+    let engine = terminal::Session::stored(folder.to_owned(), last).unwrap();
+    let made = Made {
+        command: "sleep".to_owned(),
+        args: Vec::new(),
+        cwd: "/".to_owned(),
+        at,
+        parent: None,
+        trusted: false,
+        size: None,
+    };
+    let resource = "ses_1".parse().unwrap();
+    Record::new(resource, made, Kept::default(), Some(engine), folder.to_owned())
+}
+
+#[tokio::test]
+async fn a_session_that_is_lost_after_eight_days_ended_when_it_was_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let now = clock::timestamp(clock::now());
+    let record = lost_just_now(folder.path(), now - jiff::SignedDuration::from_hours(8 * 24));
+    let shown = record.show();
+    assert_eq!(shown.state, SessionState::Lost);
+    assert!(shown.ended_at >= Some(now), "{:?}", shown.ended_at);
 }
 
 #[tokio::test]

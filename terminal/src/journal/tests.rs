@@ -172,6 +172,22 @@ fn what_the_program_said_and_when_it_worked_is_known_to_who_opens_it() {
 }
 
 #[test]
+fn a_journal_without_its_records_counts_the_sessions_time_on() {
+    let mut journal = journal(4_096);
+    journal.append(7, b"one", ALL);
+    // As if the session had begun with the machine.
+    journal.began_steady_ms = 0;
+    let lasted = journal.time_ms();
+    let emptied = journal.without_records().unwrap();
+    assert!(lasted > 0 && emptied.time_ms() >= lasted);
+    assert_eq!(
+        (emptied.began(), emptied.last_output_ms()),
+        (UnixMs(1_000), Some(7))
+    );
+    assert_eq!((emptied.start(), emptied.end()), (Offset(3), Offset(3)));
+}
+
+#[test]
 fn a_byte_is_known_by_its_record() {
     let mut journal = journal(4_096);
     journal.append(5, b"one", ALL);

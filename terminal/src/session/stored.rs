@@ -45,7 +45,7 @@ impl Session {
             size,
             began,
         } = ended;
-        let journal = Journal::ended(end, size, began, None)?;
+        let journal = Journal::ended(end, size, began)?;
         let rebuild = Rebuild::of(&journal, true);
         let capacity = journal.capacity();
         let (input, _closed) = mpsc::channel(1);
@@ -139,14 +139,8 @@ fn drawn_again(directory: &Path, tail: &Tail, first_size: Size) -> io::Result<(E
 /// Gives the memory of an ended session's records back, which are all on disk.
 pub(super) fn release(journal: &Mutex<Journal>) {
     let mut journal = lock(journal);
-    let ended = Journal::ended(
-        journal.end(),
-        journal.size(),
-        journal.began(),
-        journal.last_output_ms(),
-    );
-    if let Ok(ended) = ended {
-        *journal = ended;
+    if let Ok(emptied) = journal.without_records() {
+        *journal = emptied;
     }
 }
 
