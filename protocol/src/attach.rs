@@ -87,11 +87,11 @@ pub struct ClaimChange {
 pub enum ServerMessage {
     /// `00`: what was attached to.
     Hello(Hello),
-    /// `01`: output that begins at the offset.
+    /// `01`: output that begins at the offset. Where that is not where the output before ended, what is between is gone.
     Output {
-        /// Where the first byte stands.
+        /// Where the first byte stands, or the next one will.
         offset: u64,
-        /// The bytes.
+        /// The bytes; none where only a gap is told of, which may be all there is.
         bytes: Vec<u8>,
     },
     /// `02`: reset, then draw; output goes on from the ground offset.

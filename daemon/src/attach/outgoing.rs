@@ -286,8 +286,12 @@ fn message_of(update: Update, size: &mut Size) -> Option<ServerMessage> {
             offset: offset.0,
             bytes,
         },
-        // The next output's offset says where the gap ends.
-        Update::Truncated { .. } | Update::Size { .. } => return None,
+        // Where the gap ends, also where nothing comes behind it.
+        Update::Truncated { to, .. } => ServerMessage::Output {
+            offset: to.0,
+            bytes: Vec::new(),
+        },
+        Update::Size { .. } => return None,
         Update::Exit(exit) => ServerMessage::Exit(wire_exit(exit)),
     })
 }

@@ -161,6 +161,30 @@ async fn attaching_to_what_is_not_there_closes_with_gone() {
 }
 
 #[tokio::test]
+async fn a_gap_that_reaches_the_end_is_told_before_the_exit() {
+    let daemon = TestDaemon::start().await;
+    let owner = daemon.owner();
+    let session = owner.shell("seq 1 100; exit 7").await;
+    let end = owner.ended(&session.id).await.end;
+    let folder = daemon.folder().join("sessions").join(&session.id);
+    // Until the disk has all of it, the memory does as well.
+    until("the gap to be told", || async {
+        let files = std::fs::read_dir(&folder).unwrap().flatten();
+        let segments = files.map(|file| file.path());
+        let segments = segments.filter(|path| path.extension().is_some_and(|ending| ending == "seg"));
+        segments.for_each(|path| std::fs::remove_file(path).unwrap());
+        let mut attached = owner.attach(&session.id, Mode::Lossless, "0").await;
+        let mut told = false;
+        while let Ok(message) = attached.next().await {
+            told |= matches!(message, ServerMessage::Output { offset, bytes } if offset == end && bytes.is_empty());
+        }
+        assert_eq!(attached.until_exit().await.code, Some(7));
+        told.then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn the_newest_writer_with_a_terminal_sets_the_size_and_the_former_is_told() {
     let daemon = TestDaemon::start().await;
     let owner = daemon.owner();
