@@ -149,11 +149,18 @@ impl Tail {
         let before = files
             .segments
             .partition_point(|segment| segment.first < place.offset);
-        for segment in files.segments.range_mut(before.saturating_sub(1)..) {
+        let mut index = before.saturating_sub(1);
+        while let Some(segment) = files.segments.get_mut(index) {
             if segment.first > place.offset {
                 return Ok(Some(segment.first));
             }
-            segment.copy(place, limit, into)?;
+            match segment.copy(place, limit, into) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => files.lose(index),
+                copied => {
+                    copied?;
+                    index += 1;
+                }
+            }
             if !into.is_empty() {
                 break;
             }
@@ -278,6 +285,13 @@ impl Files {
         }
         self.is_resumed = true;
         Ok(())
+    }
+
+    /// Gives up a segment that somebody took away: unlike one that cannot be read now, it does not come back.
+    fn lose(&mut self, index: usize) {
+        self.segments.remove(index);
+        // It may be the one that is written to.
+        self.current = None;
     }
 
     /// Gives up what is of another session, whose directory this was.

@@ -92,26 +92,34 @@ impl Segment {
         if self.is_scanned {
             return Ok(());
         }
-        let file_length = std::mem::take(&mut self.length);
+        // In the place of this one once all of it was read: a read that fails is tried again.
+        let mut scanned = Self::new(self.path.clone(), self.first, 0, true);
+        scanned.note_all(self.length)?;
+        *self = scanned;
+        Ok(())
+    }
+
+    /// Takes note of all records in the file, which has so many bytes.
+    fn note_all(&mut self, file_length: u64) -> io::Result<()> {
         let mut reader = BufReader::with_capacity(BUFFER, File::open(&self.path)?);
         let mut magic = [0; MAGIC.len()];
         if file_length >= MAGIC.len() as u64 {
             reader.read_exact(&mut magic)?;
         }
-        if magic == *MAGIC {
-            self.length = MAGIC.len() as u64;
-            while let Some(head) = self.next(&mut reader, file_length)? {
-                let mut content = [0; SIZE_CONTENT];
-                let is_size = head.kind == Kind::Size;
-                if is_size {
-                    reader.read_exact(&mut content)?;
-                } else {
-                    reader.seek_relative(head.length as i64)?;
-                }
-                self.note(head, is_size.then_some(&content));
-            }
+        if magic != *MAGIC {
+            return Ok(());
         }
-        self.is_scanned = true;
+        self.length = MAGIC.len() as u64;
+        while let Some(head) = self.next(&mut reader, file_length)? {
+            let mut content = [0; SIZE_CONTENT];
+            let is_size = head.kind == Kind::Size;
+            if is_size {
+                reader.read_exact(&mut content)?;
+            } else {
+                reader.seek_relative(head.length as i64)?;
+            }
+            self.note(head, is_size.then_some(&content));
+        }
         Ok(())
     }
 

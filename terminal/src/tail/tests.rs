@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use proptest::{prop_assert, prop_assert_eq, proptest};
 use tempfile::TempDir;
 
+use super::segment::Segment;
 use super::{Place, Stored, Tail, stored_bytes};
 use crate::journal::{Journal, UnixMs};
 use crate::offset::Offset;
@@ -159,6 +160,46 @@ fn what_the_journal_gave_up_before_it_was_written_is_said_to_be_missing() {
     let gap = tail.read(place(1_000), 1, &mut Vec::new()).unwrap();
     assert_eq!(gap, Stored::Gap { to: start });
     assert_reads(&tail, start.0, usize::MAX, 31_000 - start.0);
+}
+
+#[test]
+fn a_segment_that_could_not_be_read_is_read_when_it_can_be() {
+    let directory = TempDir::new().unwrap();
+    let journal = journal(64 * 1_024);
+    append(&journal, 1_000);
+    write(&Tail::new(directory.path().into(), 64 << 20), &journal);
+    let path = directory.path().join(&segments(directory.path())[0]);
+    let aside = directory.path().join("aside");
+    let mut segment = Segment::found(&path).unwrap().unwrap();
+    std::fs::rename(&path, &aside).unwrap();
+    // Opened like a file, and read like none.
+    std::fs::create_dir(&path).unwrap();
+    assert!(segment.scan().is_err());
+    std::fs::remove_dir(&path).unwrap();
+    std::fs::rename(&aside, &path).unwrap();
+    segment.scan().unwrap();
+    assert_eq!(segment.end().0, Offset(1_000));
+}
+
+#[test]
+fn a_segment_that_was_taken_away_is_a_gap_and_what_is_behind_it_is_there() {
+    let directory = TempDir::new().unwrap();
+    let journal = journal(64 * 1_024);
+    // Segments of 4 KiB.
+    let tail = Tail::new(directory.path().into(), 16 * 1_024);
+    for _ in 0..2 {
+        append(&journal, 5_000);
+        write(&tail, &journal);
+    }
+    let names = segments(directory.path());
+    std::fs::remove_file(directory.path().join(&names[0])).unwrap();
+    let gap = tail.read(place(10), 1, &mut Vec::new()).unwrap();
+    assert_eq!(gap, Stored::Gap { to: Offset(5_000) });
+    std::fs::remove_file(directory.path().join(&names[1])).unwrap();
+    assert_eq!(tail.read(place(5_000), 1, &mut Vec::new()).unwrap(), Stored::End);
+    append(&journal, 1_000);
+    write(&tail, &journal);
+    assert_reads(&tail, 10_000, usize::MAX, 1_000);
 }
 
 #[test]
