@@ -390,6 +390,11 @@ const LOST: End = End {
     code: close::GONE,
     reason: protocol::attach::LOST,
 };
+/// Who attaches again where this ended misses nothing, once the disk gives it.
+const UNREADABLE: End = End {
+    code: close::RESTARTING,
+    reason: protocol::attach::UNREADABLE,
+};
 const MAY_NOT_TYPE: End = End {
     code: close::NOT_PERMITTED,
     reason: "this principal may look, not type",

@@ -181,5 +181,8 @@ pub const CLOSE_GONE: u16 = 4404;
 pub const LOST: &str = "the session is lost";
 /// Close code: too many connections.
 pub const CLOSE_TOO_MANY: u16 = 4429;
-/// Close code: the daemon restarts or ends (RFC 6455's registry, "service restart").
+/// Close code: the daemon restarts or ends (RFC 6455's registry, "service restart"); with [`UNREADABLE`] as its reason, output is
+/// not to be had for a while. Whoever attaches again goes on where this ended.
 pub const CLOSE_RESTARTING: u16 = 1012;
+/// The reason of [`CLOSE_RESTARTING`] where output that the disk may have could not be read, again and again for half a minute.
+pub const UNREADABLE: &str = "the session's output cannot be read";

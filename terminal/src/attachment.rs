@@ -12,7 +12,7 @@ use crate::journal::Read;
 use crate::offset::Offset;
 use crate::process::Exit;
 use crate::screen::Snapshot;
-use crate::session::{Records, Shared};
+use crate::session::{Patience, Records, Shared};
 use crate::size::Size;
 
 mod acks;
@@ -70,6 +70,9 @@ pub enum Update {
         /// The first one after the gap.
         to: Offset,
     },
+    /// What comes next may be on the disk, which has not given it for a while. Nothing is skipped: whoever asks again, here or
+    /// in a later attachment, has it tried again. In [`Mode::Lossless`] only.
+    Unreadable,
     /// The program ended and everything it wrote was delivered. Nothing follows.
     Exit(Exit),
 }
@@ -94,6 +97,9 @@ pub struct Attachment {
     /// When something was delivered last, and the last snapshot that stood for a backlog.
     delivered_at: Option<Instant>,
     skipped_at: Option<Instant>,
+    /// With a disk that does not give what comes next, and when it is asked again.
+    patience: Patience,
+    retry_at: Option<Instant>,
     output: watch::Receiver<()>,
     drawn: watch::Receiver<Drawn>,
     state: watch::Receiver<crate::session::SessionState>,
@@ -117,6 +123,8 @@ impl Attachment {
             was_behind: false,
             delivered_at: None,
             skipped_at: None,
+            patience: Patience::default(),
+            retry_at: None,
             output,
             drawn,
             state,
@@ -147,6 +155,9 @@ impl Attachment {
                     self.wait_for_screen(sizes).await;
                 }
                 Step::WaitForRecords { limit } => {
+                    if let Some(retry_at) = self.retry_at {
+                        tokio::time::sleep_until(retry_at.into()).await;
+                    }
                     let records = self.shared.records(self.cursor, self.next_size, limit).await;
                     if let Some(update) = self.take(records) {
                         return Some(update);
@@ -315,6 +326,8 @@ impl Attachment {
 
     /// What an attachment is told of records that the journal has no more.
     fn take(&mut self, records: Records) -> Option<Update> {
+        let pause = self.patience.pause(matches!(records, Records::Failed { .. }));
+        self.retry_at = pause.map(|pause| Instant::now() + pause);
         match records {
             Records::Output(bytes) => {
                 let offset = self.cursor;
@@ -330,10 +343,11 @@ impl Attachment {
                 Some(Update::Size { offset, size })
             }
             Records::Nothing => None,
-            Records::Gone { .. } if self.mode != Mode::Lossless => {
+            Records::Gone { .. } | Records::Failed { .. } if self.mode != Mode::Lossless => {
                 self.due = Due::Snapshot { sizes: 0 };
                 None
             }
+            Records::Failed { .. } => pause.is_none().then_some(Update::Unreadable),
             Records::Gone { to } => {
                 let from = std::mem::replace(&mut self.cursor, to);
                 self.acks.place(to);

@@ -62,14 +62,14 @@ impl Checkpoint {
     pub(crate) fn last(
         directory: &Path,
         end: Offset,
-        is_there: impl FnOnce(Offset) -> bool,
+        is_there: impl FnOnce(Offset) -> io::Result<bool>,
     ) -> io::Result<Option<Self>> {
         let read = |name| Ok::<_, io::Error>(Self::read(directory, name)?.filter(|read| read.ground <= end));
         let (whole, bare) = (read(WHOLE)?, read(BARE)?);
         Ok(match (whole, bare) {
             (Some(whole), Some(bare)) if bare.ground > whole.ground => {
                 let is_near = bare.ground.since(whole.ground) <= MAX_REDRAWN;
-                Some(if is_near && is_there(whole.ground) {
+                Some(if is_near && is_there(whole.ground)? {
                     whole
                 } else {
                     bare
@@ -206,7 +206,7 @@ mod tests {
     use crate::size::Size;
 
     fn last(directory: &Path) -> Option<Checkpoint> {
-        Checkpoint::last(directory, Offset(u64::MAX), |_| true).unwrap()
+        Checkpoint::last(directory, Offset(u64::MAX), |_| Ok(true)).unwrap()
     }
 
     #[test]
@@ -227,7 +227,7 @@ mod tests {
         let taken = |end, is_there: bool| {
             let last = Checkpoint::last(directory.path(), Offset(end), |from| {
                 assert_eq!(from, Offset(7));
-                is_there
+                Ok(is_there)
             });
             last.unwrap().map(|last| last.ground.0)
         };

@@ -23,6 +23,7 @@ use crate::size::Size;
 mod draw;
 mod flood;
 mod look;
+mod patience;
 mod reader;
 mod rebuild;
 mod recording;
@@ -32,6 +33,7 @@ mod store;
 mod stored;
 mod writer;
 
+pub(crate) use patience::Patience;
 use rebuild::Rebuild;
 use run::Watched;
 use store::Store;

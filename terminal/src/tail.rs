@@ -168,7 +168,7 @@ impl Tail {
         Ok(None)
     }
 
-    /// Whether nothing is missing here from one offset up to another. Blocks.
+    /// Whether nothing is missing here from one offset up to another; nothing is that cannot be read now. Blocks.
     pub(crate) fn holds(&self, from: Offset, to: Offset) -> io::Result<bool> {
         let mut files = self.listed()?;
         let behind = files.segments.partition_point(|segment| segment.first <= from);
@@ -177,7 +177,10 @@ impl Tail {
             if at >= to || segment.first > at {
                 break;
             }
-            segment.scan()?;
+            match segment.scan() {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => break,
+                scanned => scanned?,
+            }
             at = at.max(segment.end().0);
         }
         Ok(at >= to)

@@ -11,7 +11,7 @@ use tokio::{
     time::{Instant, sleep, sleep_until},
 };
 
-use super::{End, LEFT, LOST, Typist};
+use super::{End, LEFT, LOST, Typist, UNREADABLE};
 use crate::sessions::{Holder, Presence, wire_exit, wire_size};
 
 pub(super) struct Outgoing<'a> {
@@ -158,6 +158,7 @@ impl Outgoing<'_> {
                     sent = self.send(&message).await;
                     continue;
                 }
+                Step::Update(Some(Update::Unreadable)) => return UNREADABLE,
                 Step::Update(Some(update)) => update,
                 // Nobody knows how its program ended.
                 Step::Update(None) if !has_exited => return LOST,
@@ -291,7 +292,7 @@ fn message_of(update: Update, size: &mut Size) -> Option<ServerMessage> {
             offset: to.0,
             bytes: Vec::new(),
         },
-        Update::Size { .. } => return None,
+        Update::Size { .. } | Update::Unreadable => return None,
         Update::Exit(exit) => ServerMessage::Exit(wire_exit(exit)),
     })
 }

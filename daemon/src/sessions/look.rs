@@ -13,7 +13,8 @@ impl Handle {
     /// Output by offset, up to the end that there is now. An offset beyond it gives nothing, from the end on.
     ///
     /// # Errors
-    /// [`SessionError`] where the session is not there.
+    /// [`SessionError`] where the session is not there, and [`SessionError::Stored`] where the disk may have it and does not give
+    /// it now.
     pub(crate) async fn output(
         &self,
         permit: &Permit<View>,
@@ -26,7 +27,10 @@ impl Handle {
         let since = self.since(permit).unwrap_or(Offset::START);
         let from = Offset(query.from.unwrap_or(0)).max(since);
         let limit = usize::try_from(query.limit.unwrap_or(MAX_OUTPUT).min(MAX_OUTPUT)).unwrap_or(usize::MAX);
-        let output = engine.output(from, limit).await;
+        let output = engine
+            .output(from, limit)
+            .await
+            .map_err(SessionError::Stored)?;
         let running = self.record.is_running() && exit.is_none();
         Ok(Output {
             data: Bytes64(output.bytes),
@@ -43,8 +47,8 @@ impl Handle {
     /// The screen, or lines of the scrollback, with all the output that there is now.
     ///
     /// # Errors
-    /// [`SessionError::TooManyLines`], or [`SessionError::NoMarks`] where the last command's output is asked of a session whose
-    /// shell does not mark it.
+    /// [`SessionError::TooManyLines`], [`SessionError::NoMarks`] where the last command's output is asked of a session whose
+    /// shell does not mark it, or [`SessionError::Stored`] where a guest's part of it cannot be read now.
     pub(crate) async fn screen(
         &self,
         permit: &Permit<View>,
@@ -65,7 +69,8 @@ impl Handle {
                 _ => None,
             };
             // Up to the end that there is now: who floods it would be followed for ever.
-            return shown(&*screen_of(engine, since, engine.end()).await, query);
+            let screen = screen_of(engine, since, engine.end()).await;
+            return shown(&*screen.map_err(SessionError::Stored)?, query);
         }
         engine.rebuilt().await;
         engine.drawn().await;

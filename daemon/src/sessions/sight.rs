@@ -1,5 +1,7 @@
 //! What a guest sees of a session: output from its invitation on, and of the record what it takes to follow that.
 
+use std::io;
+
 use pairing::{Permit, Principal, View};
 use protocol::sessions::Session;
 use terminal::{Offset, Screen};
@@ -41,12 +43,19 @@ impl Handle {
 }
 
 /// What the output from one offset to another draws into a blank terminal, as far as it is kept.
-pub(super) async fn screen_of(engine: &terminal::Session, since: Offset, until: Offset) -> Box<dyn Screen> {
+///
+/// # Errors
+/// When the disk may have some of it and does not give it now.
+pub(super) async fn screen_of(
+    engine: &terminal::Session,
+    since: Offset,
+    until: Offset,
+) -> io::Result<Box<dyn Screen>> {
     let mut screen = terminal::screen(engine.size());
     let mut from = since;
     while from < until {
         let rest = usize::try_from(until.since(from)).unwrap_or(PIECE);
-        let output = engine.output(from, rest.min(PIECE)).await;
+        let output = engine.output(from, rest.min(PIECE)).await?;
         // What it gives may begin behind a gap, and behind the end.
         let rest = usize::try_from(until.since(output.offset)).unwrap_or(usize::MAX);
         screen.feed(&output.bytes[..output.bytes.len().min(rest)]);
@@ -59,7 +68,7 @@ pub(super) async fn screen_of(engine: &terminal::Session, since: Offset, until: 
         tokio::task::yield_now().await;
     }
     screen.release();
-    screen
+    Ok(screen)
 }
 
 /// Bytes that are drawn at a time: others of the daemon have their turn in between.

@@ -264,7 +264,7 @@ async fn what_a_guest_is_shown_ends_where_the_output_ended_when_it_asked() {
     let engine = handle.record.live().unwrap();
     // Behind `54`, as the terminal makes two bytes of the end of each line.
     let until = Offset(9 * 3 + 45 * 4);
-    let screen = screen_of(engine, Offset(0), until).await;
+    let screen = screen_of(engine, Offset(0), until).await.unwrap();
     let lines = screen.text_lines();
     let last = lines.iter().rfind(|line| !line.is_empty());
     assert_eq!(last.map(String::as_str), Some("54"));

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::watch;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use super::store::Records;
-use super::{SessionState, Shared, lock, look};
+use super::{Patience, SessionState, Shared, lock, look};
 use crate::attachment::Drawn;
 use crate::checkpoint::Checkpoint;
 use crate::journal::Read;
@@ -24,6 +24,7 @@ pub(super) async fn draw(shared: Arc<Shared>, drawing: Arc<Mutex<Drawing>>) {
         lock(&drawing).begun(&shared);
     }
     let mut state = shared.state.subscribe();
+    let mut patience = Patience::default();
     loop {
         let has_ended = !state.borrow_and_update().is_running();
         let step = lock(&drawing).step(&shared, MAX_TURN);
@@ -32,7 +33,10 @@ pub(super) async fn draw(shared: Arc<Shared>, drawing: Arc<Mutex<Drawing>>) {
             Step::Drawn { is_turn_over: true } => tokio::task::yield_now().await,
             Step::Away { from, sizes, limit } => {
                 let records = shared.records(from, sizes, limit).await;
-                lock(&drawing).take(&shared, from, records);
+                match patience.pause(matches!(records, Records::Failed { .. })) {
+                    Some(pause) => sleep(pause).await,
+                    None => lock(&drawing).take(&shared, from, records),
+                }
             }
             Step::Nothing if has_ended => {
                 lock(&drawing).end(&shared);
@@ -175,7 +179,8 @@ impl Drawing {
             }
             Records::Size { number, size, .. } => self.resize(shared, number, size),
             Records::Nothing => return,
-            Records::Gone { to } => self.skip(shared, to),
+            // The program waits for its screen, and so do its viewers: not for ever.
+            Records::Gone { to } | Records::Failed { to, .. } => self.skip(shared, to),
         }
         self.stepped(shared);
     }

@@ -1,14 +1,16 @@
 //! Drawing a screen again that an earlier process had drawn.
 
+use std::io;
 use std::panic::catch_unwind;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{Notify, watch};
-use tokio::time::timeout;
+use tokio::task::spawn_blocking;
+use tokio::time::{sleep, timeout};
 
 use super::store::ENOUGH;
-use super::{Session, Shared};
+use super::{Patience, Session, Shared};
 use crate::attachment::Drawn;
 use crate::checkpoint::Checkpoint;
 use crate::journal::Journal;
@@ -122,9 +124,19 @@ impl Shared {
         } else {
             wanted.await;
         }
-        let shared = Arc::clone(self);
-        let reading = tokio::task::spawn_blocking(move || shared.checkpoint());
-        let checkpoint = reading.await.ok().flatten();
+        let mut patience = Patience::default();
+        let checkpoint = loop {
+            let shared = Arc::clone(self);
+            let read = spawn_blocking(move || shared.checkpoint()).await;
+            let read = read.map_err(io::Error::from).flatten();
+            if let Err(error) = &read {
+                tracing::warn!(%error, "a screen could not be read from the disk");
+            }
+            match patience.pause(read.is_err()) {
+                Some(pause) => sleep(pause).await,
+                None => break read.ok().flatten(),
+            }
+        };
         let drawn = checkpoint.and_then(|checkpoint| self.begin_with(&checkpoint));
         let drawn = drawn.unwrap_or_else(|| self.begin_blank());
         self.drawn.send_replace(drawn);
@@ -161,18 +173,15 @@ impl Shared {
     }
 
     /// The screen on disk that this one goes on from. Blocks.
-    pub(super) fn checkpoint(&self) -> Option<Checkpoint> {
-        let store = self.store.as_ref()?;
+    pub(super) fn checkpoint(&self) -> io::Result<Option<Checkpoint>> {
+        let Some(store) = &self.store else {
+            return Ok(None);
+        };
         let (start, end) = {
             let journal = self.journal();
             (journal.start(), journal.end())
         };
-        let is_there = |from| store.tail.holds(from, start).unwrap_or(false);
-        let read = Checkpoint::last(&store.directory, end, is_there);
-        read.unwrap_or_else(|error| {
-            tracing::warn!(%error, "a screen could not be read from the disk");
-            None
-        })
+        Checkpoint::last(&store.directory, end, |from| store.tail.holds(from, start))
     }
 }
 

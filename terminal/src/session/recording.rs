@@ -31,7 +31,11 @@ impl Session {
         }
         let shared = Arc::clone(&self.shared);
         let reading = tokio::task::spawn_blocking(move || shared.checkpoint());
-        let checkpoint = reading.await.ok().flatten();
+        let read = reading.await.map_err(io::Error::from).flatten();
+        let checkpoint = read.unwrap_or_else(|error| {
+            tracing::warn!(%error, "a screen could not be read from the disk");
+            None
+        });
         checkpoint.map_or(self.size(), |checkpoint| checkpoint.first_size)
     }
 }

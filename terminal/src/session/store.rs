@@ -31,7 +31,10 @@ pub struct Output {
 
 impl Session {
     /// At most `limit` bytes of output from `from` on, from the journal or from the disk; none at the end.
-    pub async fn output(&self, from: Offset, limit: usize) -> Output {
+    ///
+    /// # Errors
+    /// When the disk may have it and does not give it now.
+    pub async fn output(&self, from: Offset, limit: usize) -> io::Result<Output> {
         let from = from.min(self.end());
         let mut output = Output {
             bytes: Vec::new(),
@@ -51,13 +54,14 @@ impl Session {
                     output.offset = to;
                     output.truncated = true;
                 }
+                Records::Failed { error, .. } if output.bytes.is_empty() => return Err(error),
                 // Said by who reads on.
-                Records::Gone { .. } | Records::Nothing => break,
+                Records::Gone { .. } | Records::Failed { .. } | Records::Nothing => break,
             }
             output.next_offset = output.offset.plus(output.bytes.len());
         }
         output.end = self.end();
-        output
+        Ok(output)
     }
 
     /// Returns when everything that an ended session keeps is on disk, or the disk did not take it; for ever not before
@@ -86,6 +90,8 @@ pub(crate) enum Records {
     Nothing,
     /// What was asked for is gone; the records go on at `to`.
     Gone { to: Offset },
+    /// What was asked for may be on the disk, which does not give it now; from `to` on, all is in the journal.
+    Failed { to: Offset, error: io::Error },
 }
 
 /// What a session keeps on disk.
@@ -151,7 +157,7 @@ impl Shared {
             Ok((Stored::Gap { .. } | Stored::End, _)) => Records::Gone { to: start },
             Err(error) => {
                 tracing::warn!(%error, "output could not be read from the disk");
-                Records::Gone { to: start }
+                Records::Failed { to: start, error }
             }
         }
     }

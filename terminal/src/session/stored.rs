@@ -105,8 +105,8 @@ fn drawn_again(directory: &Path, tail: &Tail, first_size: Size) -> io::Result<(E
     let mut screen = Emulator::new(first_size);
     let (mut offset, mut next_size) = (Offset::START, 0);
     let end = tail.bounds()?.map_or(Offset::START, |(_, end)| end);
-    let is_there = |from| tail.holds(from, end).unwrap_or(false);
-    if let Some(checkpoint) = Checkpoint::last(directory, Offset(u64::MAX), is_there)? {
+    let last = Checkpoint::last(directory, Offset(u64::MAX), |from| tail.holds(from, end))?;
+    if let Some(checkpoint) = last {
         screen = checkpoint.draw();
         (offset, next_size) = (checkpoint.ground, checkpoint.sizes);
     }

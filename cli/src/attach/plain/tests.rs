@@ -2,7 +2,7 @@ use std::{path::PathBuf, time::Duration};
 
 use futures_util::{SinkExt, StreamExt};
 use protocol::{
-    attach::{CLOSE_RESTARTING, CLOSE_REVOKED, ClientMessage, Hello, Mode, ServerMessage},
+    attach::{CLOSE_RESTARTING, CLOSE_REVOKED, ClientMessage, Hello, Mode, ServerMessage, UNREADABLE},
     sessions::{Exit, Size},
 };
 use tokio::{
@@ -30,6 +30,10 @@ struct Daemon {
 
 impl Daemon {
     fn new(messages: Vec<ServerMessage>, code: u16) -> Self {
+        Self::closing_for(messages, code, "")
+    }
+
+    fn closing_for(messages: Vec<ServerMessage>, code: u16, reason: &'static str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let socket = folder.path().join("transom.sock");
         let listener = UnixListener::bind(&socket).unwrap();
@@ -46,7 +50,7 @@ impl Daemon {
             socket
                 .close(Some(CloseFrame {
                     code: code.into(),
-                    reason: "".into(),
+                    reason: reason.into(),
                 }))
                 .await
                 .ok();
@@ -111,7 +115,12 @@ fn exit() -> Exit {
 }
 
 async fn failure(messages: Vec<ServerMessage>, code: u16) -> (u8, String) {
-    match Daemon::new(messages, code).follow(None).await.0.unwrap_err() {
+    failure_for(messages, code, "").await
+}
+
+async fn failure_for(messages: Vec<ServerMessage>, code: u16, reason: &'static str) -> (u8, String) {
+    let daemon = Daemon::closing_for(messages, code, reason);
+    match daemon.follow(None).await.0.unwrap_err() {
         Failure::Problem { exit, problem } => (exit, problem.code),
         Failure::ClosedPipe => panic!("nothing was closed"),
     }
@@ -141,8 +150,14 @@ async fn what_goes_to_a_terminal_holds_no_query() {
 
 #[tokio::test]
 async fn bytes_that_are_gone_are_an_error_and_never_left_out_in_silence() {
-    let messages = vec![output(0, b"abc"), output(9, b"jkl"), ServerMessage::Exit(exit())];
-    assert_eq!(failure(messages, 1000).await, (1, "truncated".to_owned()));
+    for behind in [&b"jkl"[..], b""] {
+        let messages = vec![
+            output(0, b"abc"),
+            output(9, behind),
+            ServerMessage::Exit(exit()),
+        ];
+        assert_eq!(failure(messages, 1000).await, (1, "truncated".to_owned()));
+    }
 }
 
 #[tokio::test]
@@ -150,6 +165,10 @@ async fn each_way_to_be_cut_off_has_its_own_error() {
     assert_eq!(
         failure(vec![output(0, b"a")], CLOSE_RESTARTING).await,
         (3, "connection_lost".to_owned())
+    );
+    assert_eq!(
+        failure_for(vec![output(0, b"a")], CLOSE_RESTARTING, UNREADABLE).await,
+        (1, "unreadable".to_owned())
     );
     assert_eq!(failure(vec![], CLOSE_REVOKED).await, (4, "revoked".to_owned()));
     assert_eq!(failure(vec![], 1000).await, (1, "session_ended".to_owned()));

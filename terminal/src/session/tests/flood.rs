@@ -33,7 +33,7 @@ async fn watch(mut attachment: Attachment, mut screen: Emulator) -> (Vec<String>
                 attachment.acked(end);
             }
             Update::Size { size, .. } => screen.resize(size),
-            Update::Truncated { .. } => panic!("a viewer gets a snapshot instead"),
+            Update::Truncated { .. } | Update::Unreadable => panic!("a viewer gets a snapshot instead"),
             Update::Exit(_) => {}
         }
     }

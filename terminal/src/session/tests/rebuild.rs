@@ -36,7 +36,7 @@ async fn what_was_written_before_is_served_before_the_screen_is_drawn() {
     let mut journal = journal();
     journal.append(0, b"before ", ALL);
     let session = adopt("read line; echo got $line; read line", journal, None).await;
-    let before = soon(session.output(Offset(0), 7)).await;
+    let before = soon(session.output(Offset(0), 7)).await.unwrap();
     assert_eq!(before.bytes, b"before ");
     let mut attachment = session.attach(Mode::Lossless, Start::Offset(Offset(7)));
     let writer = session.writer(std::sync::Arc::new(super::Right::default()));
@@ -293,7 +293,7 @@ async fn scrollback_is_kept_again_and_again_under_a_flood() {
         .unwrap();
     let mut changes = session.changes();
     let is_kept = |from| {
-        let last = Checkpoint::last(directory.path(), session.end(), |_| true).unwrap();
+        let last = Checkpoint::last(directory.path(), session.end(), |_| Ok(true)).unwrap();
         last.is_some_and(|last| last.is_whole && last.ground > Offset(from))
     };
     while !is_kept(10 << 20) {

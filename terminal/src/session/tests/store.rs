@@ -47,7 +47,7 @@ fn is_on_disk(session: &Session) -> bool {
 }
 
 async fn output(session: &Session, from: u64, limit: usize) -> Output {
-    soon(session.output(Offset(from), limit)).await
+    soon(session.output(Offset(from), limit)).await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -97,7 +97,7 @@ async fn an_ended_session_has_output_and_screen_on_disk_when_it_is_settled() {
     soon(session.settled()).await;
     assert!(session.state().borrow().exit().is_some());
     assert!(is_on_disk(&session));
-    let checkpoint = Checkpoint::last(directory.path(), session.end(), |_| false)
+    let checkpoint = Checkpoint::last(directory.path(), session.end(), |_| Ok(false))
         .unwrap()
         .unwrap();
     assert_eq!(checkpoint.ground, session.end());

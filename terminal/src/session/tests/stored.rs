@@ -1,5 +1,8 @@
 //! Sessions served from the disk, and recordings.
 
+use std::path::PathBuf;
+
+use rustix::fs::{CWD, FileType, Mode as FileMode};
 use tempfile::TempDir;
 
 use super::super::{Ended, Event, Options};
@@ -36,7 +39,7 @@ async fn an_ended_session_has_its_output_its_screen_and_its_end() {
     let (session, written) = stored(r"printf '\033]0;title\007'; seq 1 2000; exit 7", &directory).await;
     soon(session.settled()).await;
     assert_eq!(exit(&session).await.code, Some(7));
-    let output = soon(session.output(Offset(0), usize::MAX)).await;
+    let output = soon(session.output(Offset(0), usize::MAX)).await.unwrap();
     assert!(output.bytes == written && !output.truncated);
     soon(session.rebuilt()).await;
     assert_eq!(
@@ -60,7 +63,7 @@ async fn an_ended_session_whose_directory_is_gone_says_so() {
     for entry in std::fs::read_dir(directory.path()).unwrap() {
         std::fs::remove_file(entry.unwrap().path()).unwrap();
     }
-    let output = soon(session.output(Offset(0), 10)).await;
+    let output = soon(session.output(Offset(0), 10)).await.unwrap();
     let end = Offset(written.len() as u64);
     assert_eq!(
         (output.bytes.len(), output.offset, output.truncated),
@@ -68,6 +71,56 @@ async fn an_ended_session_whose_directory_is_gone_says_so() {
     );
     soon(session.rebuilt()).await;
     assert_eq!(session.text_lines().concat(), "");
+}
+
+/// The only segment of a session's directory.
+fn segment(directory: &TempDir) -> PathBuf {
+    directory.path().join(format!("{:020}.seg", 0))
+}
+
+/// Has the next read of the segment fail, and those after it succeed; ends when that one has begun.
+async fn fail_once(directory: &TempDir) {
+    let (path, aside) = (segment(directory), directory.path().join("aside"));
+    std::fs::rename(&path, &aside).unwrap();
+    rustix::fs::mknodat(CWD, &path, FileType::Fifo, FileMode::RUSR | FileMode::WUSR, 0).unwrap();
+    let failed = tokio::task::spawn_blocking(move || {
+        // Opened as soon as somebody reads, and closed without a byte.
+        let pipe = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+        std::fs::rename(&aside, &path).unwrap();
+        drop(pipe);
+    });
+    soon(failed).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_screen_is_drawn_from_records_that_could_not_be_read_at_first() {
+    let directory = TempDir::new().unwrap();
+    let (session, _) = stored("seq 1 2000", &directory).await;
+    std::fs::remove_file(directory.path().join("checkpoint")).unwrap();
+    soon(session.output(Offset(0), 1)).await.unwrap();
+    tokio::join!(soon(session.rebuilt()), fail_once(&directory));
+    assert_eq!(session.last_line(), "2000");
+}
+
+#[tokio::test]
+async fn a_lossless_reader_gets_what_could_not_be_read_at_first() {
+    let directory = TempDir::new().unwrap();
+    let (session, written) = stored("seq 1 2000", &directory).await;
+    soon(session.output(Offset(0), 1)).await.unwrap();
+    let reading = read_to_end(session.attach(Mode::Lossless, Start::Screen));
+    let (read, ()) = tokio::join!(reading, fail_once(&directory));
+    assert!(read == written, "{} bytes", read.len());
+}
+
+#[tokio::test]
+async fn output_that_cannot_be_read_is_an_error_and_not_gone() {
+    let directory = TempDir::new().unwrap();
+    let (session, written) = stored("seq 1 2000", &directory).await;
+    soon(session.output(Offset(0), 1)).await.unwrap();
+    let (output, ()) = tokio::join!(session.output(Offset(0), usize::MAX), fail_once(&directory));
+    assert!(output.is_err(), "{output:?}");
+    let again = soon(session.output(Offset(0), usize::MAX)).await.unwrap();
+    assert!(again.bytes == written && !again.truncated);
 }
 
 #[tokio::test]
@@ -108,7 +161,7 @@ async fn a_recording_has_every_byte_and_size_with_its_time() {
 /// Waits for the end of a session and its disk; gives all it wrote.
 async fn exit_with_all(session: &Session) -> Vec<u8> {
     soon(session.settled()).await;
-    let output = soon(session.output(Offset(0), usize::MAX)).await;
+    let output = soon(session.output(Offset(0), usize::MAX)).await.unwrap();
     assert!(!output.truncated && output.next_offset == output.end);
     output.bytes
 }
