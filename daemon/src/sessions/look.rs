@@ -23,7 +23,7 @@ impl Handle {
         self.at_hand(permit)?;
         let engine = self.record.engine()?;
         // Read before the end: once it says so, the end is the last.
-        let exit = engine.state().borrow().exit();
+        let state = *engine.state().borrow();
         let since = self.since(permit).unwrap_or(Offset::START);
         let from = Offset(query.from.unwrap_or(0)).max(since);
         let limit = usize::try_from(query.limit.unwrap_or(MAX_OUTPUT).min(MAX_OUTPUT)).unwrap_or(usize::MAX);
@@ -31,17 +31,28 @@ impl Handle {
             .output(from, limit)
             .await
             .map_err(SessionError::Stored)?;
-        let running = self.record.is_running() && exit.is_none();
-        Ok(Output {
+        // Who asked for the oldest there is, got it.
+        let truncated = output.truncated && query.from.is_some();
+        Ok(self.piece(output, truncated, state))
+    }
+
+    /// A piece of output that was read when the program stood so: what became of it since is for the next.
+    pub(super) fn piece(
+        &self,
+        output: terminal::Output,
+        truncated: bool,
+        state: terminal::SessionState,
+    ) -> Output {
+        let running = state.is_running();
+        Output {
             data: Bytes64(output.bytes),
             offset: output.offset.0,
             next_offset: output.next_offset.0,
             end: output.end.0,
-            // Who asked for the oldest there is, got it.
-            truncated: output.truncated && query.from.is_some(),
+            truncated,
             running,
-            exit: self.record.show().exit.filter(|_| !running),
-        })
+            exit: if running { None } else { self.record.show().exit },
+        }
     }
 
     /// The screen, or lines of the scrollback, with all the output that there is now.

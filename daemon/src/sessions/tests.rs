@@ -248,6 +248,27 @@ async fn a_session_that_is_being_written_down_takes_one_place() {
 }
 
 #[tokio::test]
+async fn a_program_that_ended_since_its_output_was_read_still_ran_then() {
+    let folder = tempfile::tempdir().unwrap();
+    let sessions = sessions(folder.path());
+    let owner = Authenticated::new(Principal::Owner, Standing::new());
+    let permit = owner.permit::<Manage>(None).unwrap();
+    let id = create(&sessions, &permit).await.unwrap();
+    let handle = sessions.find(&id).unwrap();
+    let engine = handle.record.live().unwrap();
+    let state = *engine.state().borrow();
+    let output = engine.output(Offset(0), 10).await.unwrap();
+    engine.stop().await;
+    until_kept(&handle).await;
+    let piece = handle.piece(output.clone(), false, state);
+    assert!(piece.running && piece.exit.is_none(), "{piece:?}");
+    let state = *engine.state().borrow();
+    let piece = handle.piece(output, false, state);
+    assert!(!piece.running && piece.exit.is_some(), "{piece:?}");
+    sessions.stop_all().await;
+}
+
+#[tokio::test]
 async fn what_a_guest_is_shown_ends_where_the_output_ended_when_it_asked() {
     let folder = tempfile::tempdir().unwrap();
     let sessions = sessions(folder.path());
