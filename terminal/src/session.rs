@@ -8,7 +8,7 @@ use std::task::Poll;
 use std::time::Instant;
 
 use tokio::io::unix::AsyncFd;
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{Notify, Semaphore, mpsc, watch};
 
 use crate::attachment::{Attachment, Brackets, Drawn, Mode, Start};
 use crate::journal::{Journal, UnixMs};
@@ -334,6 +334,7 @@ pub(crate) struct Shared {
     /// The master's writing side; gone once the program has ended.
     control: Mutex<Option<Arc<AsyncFd<OwnedFd>>>>,
     input: mpsc::Sender<writer::Chunk>,
+    input_room: Arc<Semaphore>,
     /// Answers of the screen to the program's queries, not yet written.
     replies: Mutex<Vec<u8>>,
     /// Wakes who writes to the terminal: an answer, an interrupt or a discard came.
@@ -397,6 +398,7 @@ impl Shared {
             state: watch::Sender::new(SessionState::Running),
             control: Mutex::new(control),
             input,
+            input_room: Arc::new(Semaphore::new(writer::ROOM as usize)),
             replies: Mutex::default(),
             replied: Notify::new(),
             typing: Mutex::default(),

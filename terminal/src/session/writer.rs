@@ -1,5 +1,8 @@
 //! Typing: a bounded queue into the PTY, each chunk behind its writer's gate.
 //!
+//! **In one piece.** A chunk is all that one message types: nobody else's input and no answer of the screen gets between its
+//! bytes, which may be a paste in brackets. Only an interrupt goes ahead of what is left of it.
+//!
 //! **Exactly once.** A client numbers what it types, from 1, over all its connections. The session remembers how much
 //! of each client's input the terminal took, to the byte, and drops what comes again. It is remembered *before* the
 //! `write(2)`, in doubt, and corrected after it: a process killed in between loses at most what that one write would have
@@ -14,7 +17,7 @@ use std::time::Duration;
 
 use rustix::termios::{LocalModes, SpecialCodeIndex, tcgetattr};
 use tokio::io::unix::AsyncFd;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 
 use self::progress::{Place, Progress};
 use super::{Session, Shared, lock};
@@ -57,18 +60,15 @@ impl Writer {
         }
     }
 
-    /// Queues input; waits while the queue (256 KiB for all writers) is full. When this returns the input is
-    /// not yet with the program, and may still be refused by the gate. Dropping the future may leave a first
-    /// part queued.
+    /// Queues input; waits while the queue is full, which has 256 KiB for all writers, and takes what is longer alone. When
+    /// this returns the input is not yet with the program, and may still be refused by the gate. Dropping the future queues
+    /// nothing.
     ///
     /// # Errors
     /// When the program has ended.
     pub async fn write(&self, input: &[u8]) -> Result<(), InputError> {
         let generation = self.state.generation.load(Ordering::Acquire);
-        for part in input.chunks(MAX_CHUNK) {
-            self.send(self.chunk(part, generation, None)).await?;
-        }
-        Ok(())
+        self.send(self.chunk(input, generation, None)).await
     }
 
     /// Takes numbered input in. What it leaves to be queued by [`queue`](Self::queue), in order, comes back; where the
@@ -114,30 +114,18 @@ impl Writer {
     /// # Errors
     /// When the program has ended.
     pub async fn queue(&self, input: &Input) -> Result<(), InputError> {
-        let Input {
-            sequence,
-            bytes,
-            from,
-            generation,
-        } = input;
-        let mut from = *from;
-        loop {
-            if self.has_discarded(input) {
-                return Ok(());
-            }
-            let part = &bytes[from..bytes.len().min(from + MAX_CHUNK)];
-            let place = Place {
-                sequence: *sequence,
-                from,
-                length: bytes.len(),
-                in_brackets: bytes.starts_with(PASTE),
-            };
-            self.send(self.chunk(part, *generation, Some(place))).await?;
-            from += part.len();
-            if from >= bytes.len() {
-                return Ok(());
-            }
+        if self.has_discarded(input) {
+            return Ok(());
         }
+        let bytes = &input.bytes;
+        let place = Place {
+            sequence: input.sequence,
+            from: input.from,
+            length: bytes.len(),
+            in_brackets: bytes.starts_with(PASTE),
+        };
+        self.send(self.chunk(&bytes[input.from..], input.generation, Some(place)))
+            .await
     }
 
     /// Whether the terminal took this input of the same client before, whole: typing it again has no effect.
@@ -197,10 +185,17 @@ impl Writer {
             taken: 0,
             place,
             is_interrupt: false,
+            _room: None,
         }
     }
 
     async fn send(&self, chunk: Chunk) -> Result<(), InputError> {
+        let wanted = u32::try_from(chunk.bytes.len()).unwrap_or(ROOM).min(ROOM);
+        let room = Arc::clone(&self.shared.input_room).acquire_many_owned(wanted);
+        let chunk = Chunk {
+            _room: room.await.ok(),
+            ..chunk
+        };
         let sent = self.shared.input.send(chunk).await;
         sent.map_err(|_closed| InputError::Exited)
     }
@@ -276,7 +271,7 @@ pub enum InputError {
     Malformed,
 }
 
-/// A piece of input on its way to the PTY.
+/// Input on its way to the PTY: of one message, all that is to be typed.
 pub(super) struct Chunk {
     writer: Arc<State>,
     generation: u64,
@@ -287,6 +282,8 @@ pub(super) struct Chunk {
     place: Option<Place>,
     /// Whether the terminal makes a signal of its bytes.
     is_interrupt: bool,
+    /// What it takes of the queue's room until it is written; none of an interrupt, which waits for nobody.
+    _room: Option<OwnedSemaphorePermit>,
 }
 
 impl Chunk {
@@ -305,7 +302,7 @@ struct State {
 }
 
 /// Input bytes in one write: what a terminal takes at once.
-const MAX_CHUNK: usize = 4 * 1024;
+const MAX_WRITE: usize = 4 * 1024;
 /// How a paste in brackets begins (DECSET 2004).
 const PASTE: &[u8] = b"\x1b[200~";
 /// Interrupts in a row that go ahead together.
@@ -314,3 +311,5 @@ const MAX_INTERRUPT: usize = 16;
 const RETRY: Duration = Duration::from_millis(50);
 /// Chunks that wait at most, for all writers together.
 pub(super) const QUEUE: usize = 64;
+/// Their bytes.
+pub(super) const ROOM: u32 = 256 * 1024;

@@ -122,6 +122,32 @@ async fn numbered_input_that_comes_again_on_another_connection_is_typed_once() {
 }
 
 #[tokio::test]
+async fn a_long_message_is_typed_in_one_piece_whoever_else_types() {
+    let session = run("stty raw -echo; printf ready; exec head -c 300006").await;
+    read_until(&mut session.attach(Mode::Lossless, Start::Screen), "ready").await;
+    let writer = |client| session.writer_of(Arc::new(Right::default()), [client; 16]);
+    let (one, other, third) = (writer(7), writer(8), session.writer(Arc::new(Right::default())));
+    let long = [b'l'; 300_000];
+    let typing = async { tokio::join!(types(&one, 1, &long), types(&other, 1, b"abc"), third.write(b"def")) };
+    let reading = read_to_end(session.attach(Mode::Lossless, Start::Screen));
+    let (seen, (.., third)) = tokio::join!(reading, typing);
+    third.unwrap();
+    assert!(seen == [b"ready", &long[..], b"abcdef"].concat(), "{} bytes", seen.len());
+}
+
+#[tokio::test]
+async fn an_answer_waits_for_the_end_of_what_is_being_typed() {
+    let script = r"stty raw -echo; printf ready; dd bs=1 count=1 >/dev/null 2>&1; printf '\033[6n'; exec head -c 20005";
+    let session = run(script).await;
+    read_until(&mut session.attach(Mode::Lossless, Start::Screen), "ready").await;
+    let writer = session.writer_of(Arc::new(Right::default()), [7; 16]);
+    types(&writer, 1, &[b'l'; 20_000]).await;
+    let seen = read_to_end(session.attach(Mode::Lossless, Start::Screen)).await;
+    let rest = [b'l'; 19_999];
+    assert!(seen == [b"ready\x1b[6n", &rest[..], b"\x1b[1;6R"].concat(), "{} bytes", seen.len());
+}
+
+#[tokio::test]
 async fn an_interrupt_drops_what_its_writer_had_not_sent_yet_and_nobody_elses() {
     let script = "stty -echo; trap 'stty raw; printf INT; exec head -c 5' INT; printf ready; while :; do sleep 0.02; done";
     let session = run(script).await;

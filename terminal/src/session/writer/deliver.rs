@@ -1,6 +1,6 @@
 //! The one task that writes to the PTY: answers, interrupts, then input in the order in which it was queued.
 
-use super::{Arc, AsyncFd, Chunk, OwnedFd, Place, RETRY, Shared, io, lock, mpsc};
+use super::{Arc, AsyncFd, Chunk, MAX_WRITE, OwnedFd, Place, RETRY, Shared, io, lock, mpsc};
 use crate::pty;
 
 /// Writes answers and input to the PTY until it is aborted.
@@ -129,7 +129,7 @@ fn write_once(shared: &Shared, master: &OwnedFd, chunk: &mut Chunk, typed: &mut 
     let before = shared.applied(client).unwrap_or_default();
     chunk.taken = chunk.taken.max(place.taken(length, before));
     if chunk.taken < length {
-        shared.set_applying(client, place.after(length));
+        shared.set_applying(client, place.after(length.min(chunk.taken + MAX_WRITE)));
         let written = type_into(master, chunk, typed);
         chunk.taken += *written.as_ref().unwrap_or(&0);
         shared.set_applied(client, place.after(chunk.taken).max(before));
@@ -141,9 +141,10 @@ fn write_once(shared: &Shared, master: &OwnedFd, chunk: &mut Chunk, typed: &mut 
     Ok(())
 }
 
-/// Writes what is left of a chunk once, or has the terminal do what an interrupt does there.
+/// Writes what is left of a chunk once, as much as a terminal takes, or has the terminal do what an interrupt does there.
 fn type_into(master: &OwnedFd, chunk: &Chunk, typed: &mut usize) -> io::Result<usize> {
     let rest = &chunk.bytes[chunk.taken..];
+    let rest = &rest[..rest.len().min(MAX_WRITE)];
     if chunk.is_interrupt {
         match pty::interrupt(master, rest.len(), *typed >= pty::MAX_UNREAD) {
             Ok(true) => {
