@@ -151,6 +151,9 @@ impl Drawing {
                 0
             }
             Read::Nothing => {
+                if !shared.is_rebuilt() {
+                    take_last_size(shared);
+                }
                 shared.rebuild.finished();
                 // Most sessions stand still most of the time.
                 self.bytes.shrink_to(IDLE_BUFFER);
@@ -253,6 +256,9 @@ impl Drawing {
             screen.feed(CANCEL);
         };
         record(shared, cancel, |drawn| drawn.seen = to);
+        if to >= shared.journal().start() {
+            take_last_size(shared);
+        }
     }
 
     /// Keeps the screen on disk, if enough was drawn since it was.
@@ -330,6 +336,25 @@ fn next_piece(length: usize, drawn: usize, took: Duration) -> usize {
 
 fn release(shared: &Shared) {
     record(shared, |screen| screen.release(), |_| {});
+}
+
+/// Gives a screen that came over a gap the session's size, where the record of the last change was in there: nothing that is
+/// left would tell it.
+fn take_last_size(shared: &Shared) {
+    let Drawn { seen, sizes, .. } = *shared.drawn.borrow();
+    let (count, next, size) = {
+        let journal = shared.journal();
+        let count = journal.first_size_from(Offset(u64::MAX));
+        (count, journal.first_size_from(seen), journal.size())
+    };
+    let is_other = sizes < count || shared.screen().size() != size;
+    if next == count && is_other {
+        record(
+            shared,
+            |screen| screen.resize(size),
+            |drawn| drawn.sizes = drawn.sizes.max(count),
+        );
+    }
 }
 
 /// Changes the screen and publishes how far it is, as one.

@@ -329,6 +329,26 @@ async fn a_screen_whose_records_are_gone_goes_on_from_the_oldest() {
 }
 
 #[tokio::test]
+async fn a_screen_has_the_size_whose_record_is_gone() {
+    let mut journal = journal();
+    journal.append(0, b"x", ALL);
+    journal.resize(1, Size::new(20, 5));
+    while journal.start() <= Offset(1) {
+        journal.append(2, &[b'x'; 10_000], ALL);
+    }
+    journal.append(3, b"\x1b[H\x1b[Jlong enough to be wrapped", ALL);
+    let session = adopt("read line", journal, None).await;
+    soon(session.rebuilt()).await;
+    assert_eq!(session.snapshot().size, Size::new(20, 5));
+    assert_eq!(session.text_lines()[..2], ["long enough to be wr", "apped"]);
+    let mut viewer = session.attach(Mode::View, Start::Screen);
+    assert!(matches!(soon(viewer.next()).await, Some(Update::Snapshot(_))));
+    session.resize(Size::new(30, 6));
+    assert!(matches!(soon(viewer.next()).await, Some(Update::Size { .. })));
+    session.stop().await;
+}
+
+#[tokio::test]
 async fn what_was_heard_is_not_heard_again_and_what_was_not_counts_from_its_own_time() {
     let call = |text| format!("\x1b]9;{text}\x07");
     let calls = |at, text: &str| Some((at, Word::Calls(Some(text.to_owned()))));

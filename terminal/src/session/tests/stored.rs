@@ -7,6 +7,8 @@ use tempfile::TempDir;
 
 use super::super::{Ended, Event, Options};
 use super::{Mode, Offset, Session, Size, Start, Update, exit, read_to_end, read_until, shell, soon};
+use crate::checkpoint::Checkpoint;
+use crate::journal::UnixMs;
 use crate::keeper;
 
 /// A session that ended and was settled, as another process would find it, and what it wrote.
@@ -71,6 +73,31 @@ async fn an_ended_session_whose_directory_is_gone_says_so() {
     );
     soon(session.rebuilt()).await;
     assert_eq!(session.text_lines().concat(), "");
+}
+
+#[tokio::test]
+async fn a_screen_whose_records_are_gone_has_the_last_size() {
+    let directory = TempDir::new().unwrap();
+    let ended = Ended {
+        exit: None,
+        end: Offset(10),
+        size: Size::new(20, 5),
+        began: UnixMs::now(),
+    };
+    let checkpoint = Checkpoint {
+        ground: Offset(4),
+        sizes: 0,
+        size: Size::new(40, 10),
+        first_size: Size::new(40, 10),
+        numbering: None,
+        is_whole: true,
+        bytes: b"kept".to_vec(),
+    };
+    checkpoint.write(directory.path()).unwrap();
+    let session = Session::stored(directory.path().into(), ended).unwrap();
+    soon(session.rebuilt()).await;
+    assert_eq!(session.snapshot().size, Size::new(20, 5));
+    assert_eq!(session.last_line(), "kept");
 }
 
 /// The only segment of a session's directory.
