@@ -7,7 +7,8 @@ use jiff::{SignedDuration, Timestamp};
 /// A session that has ended, as far as its place on disk is concerned.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
-    pub(super) ended_at: Timestamp,
+    /// When it ended, or was restored since.
+    pub(super) since: Timestamp,
     /// When it is forgotten, if it was deleted.
     pub(super) purge_at: Option<Timestamp>,
     /// What its files hold.
@@ -15,19 +16,15 @@ pub(super) struct Place {
 }
 
 impl Place {
+    /// When it is forgotten. One that was deleted can be restored for as long as was said then, whenever it ended.
     fn deadline(&self) -> Timestamp {
-        deadline(self.ended_at, self.purge_at)
+        let lasts = || self.since.checked_add(KEPT_AFTER_EXIT).unwrap_or(Timestamp::MAX);
+        self.purge_at.unwrap_or_else(lasts)
     }
 
     fn cost(&self) -> u64 {
         self.bytes + FOLDER
     }
-}
-
-/// When a session is forgotten that ended then and, if it was deleted, is to be purged then.
-pub(super) fn deadline(ended_at: Timestamp, purge_at: Option<Timestamp>) -> Timestamp {
-    let lasts = ended_at.checked_add(KEPT_AFTER_EXIT).unwrap_or(Timestamp::MAX);
-    purge_at.map_or(lasts, |purge| purge.min(lasts))
 }
 
 /// Which are forgotten now, by their places in the list: those whose time is over, and of the others the oldest until the
@@ -37,7 +34,7 @@ pub(super) fn doomed(places: &[Place], now: Timestamp, room: u64) -> Vec<usize> 
         (0..places.len()).partition(|&index| places[index].deadline() <= now);
     let mut bytes: u64 = kept.iter().map(|&index| places[index].cost()).sum();
     let mut left = kept.len();
-    kept.sort_by_key(|&index| places[index].ended_at);
+    kept.sort_by_key(|&index| places[index].since);
     for index in kept {
         if bytes <= room && left <= MOST {
             break;
@@ -55,7 +52,7 @@ pub(super) fn next(places: &[Place], now: Timestamp) -> Option<Duration> {
     Some(Duration::try_from(next.duration_since(now)).unwrap_or_default())
 }
 
-/// How long an ended session keeps its output and its screen (sessions.md section 5).
+/// How long an ended session, or a restored one from then on, keeps its output and its screen (sessions.md section 5).
 const KEPT_AFTER_EXIT: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// Bytes that a session costs beside what is in its files: the folder, and what the file system rounds up.
@@ -81,9 +78,9 @@ mod tests {
         Timestamp::UNIX_EPOCH + HOUR * hours
     }
 
-    fn place(ended: i32, purge: Option<i32>, bytes: u64) -> Place {
+    fn place(since: i32, purge: Option<i32>, bytes: u64) -> Place {
         Place {
-            ended_at: hour(ended),
+            since: hour(since),
             purge_at: purge.map(hour),
             bytes,
         }
@@ -97,6 +94,13 @@ mod tests {
         assert_eq!(doomed(&places, hour(34), ROOM), [1]);
         assert_eq!(doomed(&places, hour(7 * 24), ROOM), [0, 1]);
         assert_eq!(next(&places, hour(1000)), Some(Duration::ZERO));
+    }
+
+    #[test]
+    fn what_is_deleted_on_its_last_day_lasts_until_its_deadline() {
+        let places = [place(0, Some(7 * 24 + 23), 1)];
+        assert!(doomed(&places, hour(7 * 24 + 22), ROOM).is_empty());
+        assert_eq!(doomed(&places, hour(7 * 24 + 23), ROOM), [0]);
     }
 
     #[test]

@@ -178,7 +178,7 @@ impl Sessions {
     }
 
     /// Forgets what is over its time or beyond the disk's room; returns how long until the next is.
-    async fn tidied(&self) -> Option<Duration> {
+    pub(super) async fn tidied(&self) -> Option<Duration> {
         let records = self.table().records.clone();
         let running = records.iter().filter(|record| record.is_running()).count() as u64;
         let ended: Vec<(Arc<Record>, Ended)> = records
@@ -202,10 +202,13 @@ impl Sessions {
         let places: Vec<disk::Place> = ended
             .iter()
             .zip(sizes)
-            .map(|((record, ended), bytes)| disk::Place {
-                ended_at: ended.at,
-                purge_at: record.kept().purge_at,
-                bytes,
+            .map(|((record, ended), bytes)| {
+                let kept = record.kept();
+                disk::Place {
+                    since: kept.restored_at.map_or(ended.at, |at| at.max(ended.at)),
+                    purge_at: kept.purge_at,
+                    bytes,
+                }
             })
             .collect();
         let settings = self.shared.settings();
@@ -272,6 +275,7 @@ impl Sessions {
             labels: saved.labels,
             note: saved.note,
             purge_at: saved.purge_at,
+            restored_at: saved.restored_at,
             touched: saved.touched.iter().filter_map(|id| id.parse().ok()).collect(),
             ended,
             hindrance: None,
@@ -321,6 +325,7 @@ fn saved_of(record: &Record, line: &[ResourceId]) -> Saved {
         labels: kept.labels,
         note: kept.note,
         purge_at: kept.purge_at,
+        restored_at: kept.restored_at,
         touched: kept.touched.iter().map(ToString::to_string).collect(),
         end: kept.ended,
     }

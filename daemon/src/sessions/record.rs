@@ -71,6 +71,8 @@ pub(super) struct Kept {
     pub(super) note: Option<Note>,
     /// When it is forgotten, if it was deleted; frozen at the deletion.
     pub(super) purge_at: Option<Timestamp>,
+    /// When its deletion was last taken back.
+    pub(super) restored_at: Option<Timestamp>,
     /// Devices that created it or typed into it.
     pub(super) touched: BTreeSet<DeviceId>,
     /// How its program ended, once everything that it drew is known.

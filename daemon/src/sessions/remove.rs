@@ -5,7 +5,7 @@ use pairing::{Manage, Permit};
 use protocol::sessions::Session;
 use server::peer::Peer;
 
-use super::{Handle, SessionError, disk};
+use super::{Handle, SessionError};
 use crate::actor;
 
 impl Handle {
@@ -61,7 +61,8 @@ impl Handle {
         Ok(self.record.show())
     }
 
-    /// Takes a deletion back: output, screen and record are there again, and the program is not.
+    /// Takes a deletion back: output, screen and record are there again, for as long as if it had ended now, and the program is
+    /// not.
     ///
     /// # Errors
     /// [`SessionError::NotDeleted`] where there is nothing to take back.
@@ -92,11 +93,11 @@ impl Handle {
         let now = server::clock::timestamp(server::clock::now());
         self.record.revise(|kept| {
             let purge_at = kept.purge_at.ok_or(SessionError::NotDeleted)?;
-            let ended_at = kept.ended.as_ref().map_or(now, |ended| ended.at);
-            if disk::deadline(ended_at, Some(purge_at)) <= now {
+            if purge_at <= now {
                 return Err(SessionError::NotFound);
             }
             kept.purge_at = None;
+            kept.restored_at = Some(now);
             Ok(())
         })
     }

@@ -36,6 +36,9 @@ pub(super) struct Saved {
     pub(super) labels: BTreeMap<String, String>,
     pub(super) note: Option<Note>,
     pub(super) purge_at: Option<Timestamp>,
+    /// When its deletion was last taken back; older daemons wrote none.
+    #[serde(default)]
+    pub(super) restored_at: Option<Timestamp>,
     /// Devices that created it or typed into it.
     pub(super) touched: BTreeSet<String>,
     /// How it ended; none while it runs, and where nobody knows.

@@ -126,6 +126,24 @@ async fn a_deletion_whose_time_is_over_is_not_taken_back() {
 }
 
 #[tokio::test]
+async fn a_deletion_can_be_taken_back_for_a_day_however_long_ago_the_program_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let sessions = sessions(folder.path());
+    let owner = Authenticated::new(Principal::Owner, Standing::new());
+    let permit = owner.permit::<Manage>(None).unwrap();
+    let id = create(&sessions, &permit).await.unwrap();
+    let handle = sessions.find(&id).unwrap();
+    handle.remove(&permit, &PEER, false).await.unwrap();
+    until_kept(&handle).await;
+    let long_ago = clock::timestamp(clock::now()) - jiff::SignedDuration::from_hours(8 * 24);
+    handle.record.kept().ended.as_mut().unwrap().at = long_ago;
+    sessions.tidied().await;
+    handle.restore(&permit, &PEER).await.unwrap();
+    sessions.tidied().await;
+    assert!(sessions.find(&id).is_ok(), "it is not forgotten a moment later");
+}
+
+#[tokio::test]
 async fn nothing_is_told_of_a_session_after_its_end() {
     let folder = tempfile::tempdir().unwrap();
     let sessions = sessions(folder.path());
