@@ -160,8 +160,8 @@ impl Session {
         Writer::new(Arc::clone(&self.shared), gate, None)
     }
 
-    /// Gives the terminal another size and tells the program (SIGWINCH). Returns whether it had another one
-    /// and the program was there to be told.
+    /// Gives the terminal another size and tells the program (SIGWINCH); what that writes now is drawn for the size, and no
+    /// work. Returns whether it had another one and the program was there to be told.
     pub fn resize(&self, size: Size) -> bool {
         let control = lock(&self.shared.control);
         let Some(master) = control.as_ref() else {
@@ -175,6 +175,7 @@ impl Session {
             // Recorded first: what the program writes because of it stands behind it.
             let time_ms = journal.time_ms();
             journal.resize(time_ms, size);
+            journal.set_disturbed(time_ms);
         }
         if let Err(error) = pty::resize(master.get_ref(), size) {
             tracing::warn!(%error, "the terminal did not take its new size");

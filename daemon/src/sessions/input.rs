@@ -78,7 +78,6 @@ impl Handle {
         }
         let _hold = permit.hold().ok_or(SessionError::Ended)?;
         self.record.engine()?.resize(size);
-        self.record.resized();
         // No output comes of it by itself.
         self.record.revise(|_| ());
         Ok(self.record.show())

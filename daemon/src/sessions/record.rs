@@ -182,13 +182,6 @@ impl Record {
         device.is_some_and(|device| self.kept().touched.insert(device))
     }
 
-    /// Notes that its size was changed: what is drawn for that is no work.
-    pub(super) fn resized(&self) {
-        if let Some(engine) = self.live() {
-            engine.disturbed();
-        }
-    }
-
     pub(super) fn is_touched_by(&self, device: DeviceId) -> bool {
         self.kept().touched.contains(&device)
     }

@@ -45,12 +45,6 @@ impl Session {
         }
     }
 
-    /// Says that somebody changed the size: what the program writes now is drawn for that.
-    pub fn disturbed(&self) {
-        let journal = self.shared.journal();
-        journal.set_disturbed(journal.time_ms());
-    }
-
     /// Milliseconds since the session began.
     #[must_use]
     pub fn time_ms(&self) -> u64 {

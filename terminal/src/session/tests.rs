@@ -211,6 +211,16 @@ async fn a_program_is_told_the_new_size() {
 }
 
 #[tokio::test]
+async fn what_a_program_writes_for_another_size_is_no_work_whoever_changed_it() {
+    let session = run("read line").await;
+    assert_eq!(session.shared.journal().disturbed(), None);
+    let before = session.time_ms();
+    session.resize(Size::new(90, 30));
+    assert!(session.shared.journal().disturbed() >= Some(before));
+    session.stop().await;
+}
+
+#[tokio::test]
 async fn a_viewer_gets_the_screen_anew_after_a_change_of_size() {
     let session = run("echo ready; read line").await;
     let mut attachment = session.attach(Mode::View, Start::Offset(Offset::START));
