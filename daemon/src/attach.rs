@@ -299,7 +299,6 @@ impl Attached {
                 sight,
                 typist: typist.as_ref(),
                 presence: &presence,
-                told: 0,
             };
             let news = News {
                 applied: Applied::new(typist.as_ref().map(|typist| typist.writer.applied())),

@@ -20,8 +20,6 @@ pub(super) struct Outgoing<'a> {
     pub(super) sight: Sight,
     pub(super) typist: Option<&'a Typist>,
     pub(super) presence: &'a Presence,
-    /// The last change of the claim's holder that the client was told of.
-    pub(super) told: u64,
 }
 
 /// How much a client is shown.
@@ -187,7 +185,7 @@ impl Outgoing<'_> {
         LEFT
     }
 
-    fn told(&mut self, item: &Item, hello: &Hello, news: &mut News, size: Size) -> ServerMessage {
+    fn told(&self, item: &Item, hello: &Hello, news: &mut News, size: Size) -> ServerMessage {
         match item {
             Item::Applied(sequence) => ServerMessage::InputApplied { sequence: *sequence },
             Item::Pong(number) => ServerMessage::Pong { number: *number },
@@ -251,14 +249,13 @@ impl Outgoing<'_> {
     }
 
     /// What the client is told of the claim: that it was taken from it, once.
-    fn change(&mut self, holder: &Holder) -> ClaimChange {
-        let is_new = std::mem::replace(&mut self.told, holder.change()) != holder.change();
+    fn change(&self, holder: &Holder) -> ClaimChange {
         let (holds, was_taken) = self
             .typist
-            .map_or((false, false), |typist| typist.claimant.stands(holder));
+            .map_or((false, false), |typist| typist.claimant.tell(holder));
         ClaimChange {
             holder: holds,
-            taken_from: was_taken && is_new,
+            taken_from: was_taken,
             by: holder.by.clone().filter(|_| self.sight == Sight::Whole),
         }
     }

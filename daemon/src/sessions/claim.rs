@@ -2,7 +2,10 @@
 
 mod rules;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
 
 use terminal::{ClientKey, Size};
 use tokio::sync::watch;
@@ -30,24 +33,13 @@ struct Table {
     wishes: Vec<(ClientKey, u64, bool)>,
 }
 
-/// Who holds a claim, and from whom it went to them.
+/// Who holds a claim.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Holder {
     /// The claimant's number; none if nobody holds it.
     number: Option<u64>,
     /// Who that is, in words.
     pub by: Option<String>,
-    /// The former holder, if the claim was taken and not left.
-    taken_from: Option<u64>,
-    /// Counts the changes.
-    change: u64,
-}
-
-impl Holder {
-    /// The number of the change that made it the holder: who was told of that one once knows it.
-    pub(crate) fn change(&self) -> u64 {
-        self.change
-    }
 }
 
 /// One attachment's part in a claim; dropping it leaves the claim to the next.
@@ -56,6 +48,10 @@ pub(crate) struct Claimant {
     number: u64,
     client: Option<ClientKey>,
     engine: terminal::Session,
+    /// Whether its client was last told that it holds the claim.
+    was_holder: AtomicBool,
+    /// Whether its client gave the claim back, and did not ask for it again.
+    has_given: AtomicBool,
 }
 
 /// Who takes part in a claim.
@@ -95,6 +91,8 @@ impl Claim {
             number,
             client: new.client,
             engine,
+            was_holder: AtomicBool::new(false),
+            has_given: AtomicBool::new(false),
         }
     }
 
@@ -103,9 +101,8 @@ impl Claim {
         self.shared.holder.subscribe()
     }
 
-    /// Applies a change of the rules: gives the session its holder's size, and tells who that is. `is_given` says that a former
-    /// holder knows that it holds nothing any more.
-    fn change(&self, engine: &terminal::Session, is_given: bool, change: impl FnOnce(&mut Table)) {
+    /// Applies a change of the rules: gives the session its holder's size, and tells who that is.
+    fn change(&self, engine: &terminal::Session, change: impl FnOnce(&mut Table)) {
         let mut table = self.table();
         change(&mut table);
         let holder = table.rules.holder();
@@ -118,15 +115,7 @@ impl Claim {
             if current.number == number {
                 return false;
             }
-            let former = current
-                .number
-                .filter(|former| !is_given && table.rules.is_there(*former));
-            *current = Holder {
-                number,
-                by,
-                taken_from: former,
-                change: current.change + 1,
-            };
+            *current = Holder { number, by };
             true
         });
     }
@@ -150,7 +139,7 @@ impl Table {
 impl Claimant {
     /// Says what this attachment's screen can show; a terminal's first word makes it the newest.
     pub(crate) fn offer(&self, size: Size) {
-        self.change(false, |table, number| {
+        self.change(|table, number| {
             table.rules.offer(number, (size.columns(), size.rows()));
         });
     }
@@ -158,7 +147,8 @@ impl Claimant {
     /// "Fit to this screen": takes the claim from whoever has it.
     pub(crate) fn claim(&self) {
         let client = self.client;
-        self.change(false, |table, number| {
+        self.has_given.store(false, Ordering::Release);
+        self.change(|table, number| {
             table.count += 1;
             let wish = table.count;
             table.rules.claim(number, wish);
@@ -169,7 +159,8 @@ impl Claimant {
     /// Gives the claim back.
     pub(crate) fn yield_it(&self) {
         let client = self.client;
-        self.change(true, |table, number| {
+        self.has_given.store(true, Ordering::Release);
+        self.change(|table, number| {
             let wish = table.count;
             table.rules.yield_it(number);
             table.remember(client, wish, false);
@@ -178,30 +169,32 @@ impl Claimant {
 
     /// Whether the person at it sees the newest output.
     pub(crate) fn sees(&self, sees: bool) {
-        self.change(false, |table, number| table.rules.sees(number, sees));
+        self.change(|table, number| table.rules.sees(number, sees));
     }
 
     /// Whether nothing was heard of it for [`LAPSE`].
     pub(crate) fn silent(&self, is_silent: bool) {
-        self.change(false, |table, number| table.rules.silent(number, is_silent));
+        self.change(|table, number| table.rules.silent(number, is_silent));
     }
 
-    /// Whether the holder is this one, and whether the claim was taken from it by the last change.
-    pub(crate) fn stands(&self, holder: &Holder) -> (bool, bool) {
-        (
-            holder.number == Some(self.number),
-            holder.taken_from == Some(self.number),
-        )
+    /// What its client is to be told, and counts as told from here on: whether it is the holder, and whether the claim was taken
+    /// from it since it was last told that it is. There may have been any number of changes between.
+    pub(crate) fn tell(&self, holder: &Holder) -> (bool, bool) {
+        let is_holder = holder.number == Some(self.number);
+        let was_holder = self.was_holder.swap(is_holder, Ordering::AcqRel);
+        let is_taken = was_holder && !is_holder && !self.has_given.load(Ordering::Acquire);
+        (is_holder, is_taken)
     }
 
     /// Takes part no more: it only looks.
     pub(crate) fn retire(&self) {
-        self.change(true, |table, number| table.rules.leave(number));
+        self.has_given.store(true, Ordering::Release);
+        self.change(|table, number| table.rules.leave(number));
     }
 
-    fn change(&self, is_given: bool, change: impl FnOnce(&mut Table, u64)) {
+    fn change(&self, change: impl FnOnce(&mut Table, u64)) {
         self.claim
-            .change(&self.engine, is_given, |table| change(table, self.number));
+            .change(&self.engine, |table| change(table, self.number));
     }
 }
 
@@ -213,3 +206,60 @@ impl Drop for Claimant {
 
 /// Clients whose wishes are remembered; more than anybody has windows open.
 const MOST_REMEMBERED: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use terminal::{Offset, Size, UnixMs};
+
+    use super::{Claim, Claimant, NewClaimant};
+
+    fn terminal(claim: &Claim, folder: &std::path::Path) -> Claimant {
+        let ended = terminal::Ended {
+            exit: None,
+            end: Offset(0),
+            size: Size::default(),
+            began: UnixMs(0),
+        };
+        let new = NewClaimant {
+            by: "somebody".to_owned(),
+            is_terminal: true,
+            client: None,
+        };
+        let engine = terminal::Session::stored(folder.to_owned(), ended).unwrap();
+        claim.join(new, engine)
+    }
+
+    #[tokio::test]
+    async fn who_lost_the_claim_is_told_so_once_however_many_took_it_since() {
+        let folder = tempfile::tempdir().unwrap();
+        let claim = Claim::default();
+        let holder = claim.watch();
+        let [first, second, third] = [(); 3].map(|()| terminal(&claim, folder.path()));
+        first.offer(Size::new(80, 24));
+        assert_eq!(first.tell(&holder.borrow()), (true, false));
+        second.offer(Size::new(70, 20));
+        third.offer(Size::new(60, 20));
+        assert_eq!(first.tell(&holder.borrow()), (false, true));
+        assert_eq!(first.tell(&holder.borrow()), (false, false));
+        assert_eq!(second.tell(&holder.borrow()), (false, false), "it never knew");
+        assert_eq!(third.tell(&holder.borrow()), (true, false));
+    }
+
+    #[tokio::test]
+    async fn who_gives_the_claim_back_is_not_told_that_it_was_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let claim = Claim::default();
+        let holder = claim.watch();
+        let [first, second] = [(); 2].map(|()| terminal(&claim, folder.path()));
+        first.offer(Size::new(80, 24));
+        second.offer(Size::new(70, 20));
+        assert_eq!(second.tell(&holder.borrow()), (true, false));
+        second.yield_it();
+        assert_eq!(second.tell(&holder.borrow()), (false, false));
+        assert_eq!(first.tell(&holder.borrow()), (true, false));
+        second.claim();
+        first.retire();
+        assert_eq!(first.tell(&holder.borrow()), (false, false));
+        assert_eq!(second.tell(&holder.borrow()), (true, false));
+    }
+}

@@ -102,11 +102,6 @@ impl Rules {
         self.members.iter().find(|member| member.number == holder)
     }
 
-    /// Whether one is there.
-    pub(super) fn is_there(&self, number: u64) -> bool {
-        self.members.iter().any(|member| member.number == number)
-    }
-
     /// Frees a claim whose holder is no candidate any more, and gives away a free one.
     fn settle(&mut self) {
         if self.holder().is_some_and(Member::is_candidate) {
