@@ -2,13 +2,15 @@
 
 use std::io;
 use std::panic::catch_unwind;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::{Notify, watch};
 use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
+use super::draw::{Drawing, draw};
 use super::store::ENOUGH;
 use super::{Patience, Session, Shared};
 use crate::attachment::Drawn;
@@ -37,8 +39,9 @@ pub(super) struct Rebuild {
     /// The screen shows what was written before this process came, when it is here and has made so many size changes.
     until: Offset,
     sizes: u64,
-    /// Whether it is drawn before anybody asks for it: the program may wait for an answer.
-    is_urgent: bool,
+    /// Whether somebody draws it, or waits to: not of what has ended before anybody asks for it. A program that runs may wait
+    /// for an answer.
+    has_begun: AtomicBool,
 }
 
 impl Rebuild {
@@ -58,7 +61,7 @@ impl Rebuild {
             },
             until: journal.end(),
             sizes,
-            is_urgent: !has_ended,
+            has_begun: AtomicBool::new(!has_ended),
         }
     }
 
@@ -101,11 +104,15 @@ impl Shared {
     }
 
     /// Waits until the screen shows what was there before; asks for it.
-    pub(crate) async fn rebuilt(&self) {
+    pub(crate) async fn rebuilt(self: &Arc<Self>) {
         if self.is_rebuilt() {
             return;
         }
         self.rebuild.wanted.notify_one();
+        if !self.rebuild.has_begun.swap(true, Ordering::AcqRel) {
+            let drawing = Drawing::new(self);
+            tokio::spawn(draw(Arc::clone(self), Arc::new(Mutex::new(drawing))));
+        }
         // The sender lives in `shared`.
         let _ = self.rebuild.is_done.subscribe().wait_for(|done| *done).await;
     }
@@ -118,12 +125,7 @@ impl Shared {
 
     /// Waits until the screen is asked for or is due anyway, and begins it with the last checkpoint.
     pub(super) async fn begin_again(self: &Arc<Self>) {
-        let wanted = self.rebuild.wanted.notified();
-        if self.rebuild.is_urgent {
-            let _ = timeout(UNASKED, wanted).await;
-        } else {
-            wanted.await;
-        }
+        let _ = timeout(UNASKED, self.rebuild.wanted.notified()).await;
         let mut patience = Patience::default();
         let checkpoint = loop {
             let shared = Arc::clone(self);

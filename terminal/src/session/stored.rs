@@ -33,8 +33,8 @@ pub struct Ended {
 
 impl Session {
     /// A session whose program ended while an earlier process had it: its output by offset, its records and its screen
-    /// are read from its directory when somebody asks for them, and the directory is not written to. Must be called on
-    /// a tokio runtime.
+    /// are read from its directory when somebody asks for them, and the directory is not written to. Holds nothing once the last
+    /// handle is dropped.
     ///
     /// # Errors
     /// When this process may not map any more memory.
@@ -61,8 +61,6 @@ impl Session {
             .state
             .send_replace(exit.map_or(SessionState::Lost, SessionState::Exited));
         shared.settled.send_replace(true);
-        let drawing = draw::Drawing::new(&shared);
-        tokio::spawn(draw::draw(Arc::clone(&shared), Arc::new(Mutex::new(drawing))));
         Ok(Self { shared })
     }
 }

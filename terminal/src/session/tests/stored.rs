@@ -1,6 +1,7 @@
 //! Sessions served from the disk, and recordings.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use rustix::fs::{CWD, FileType, Mode as FileMode};
 use tempfile::TempDir;
@@ -148,6 +149,16 @@ async fn output_that_cannot_be_read_is_an_error_and_not_gone() {
     assert!(output.is_err(), "{output:?}");
     let again = soon(session.output(Offset(0), usize::MAX)).await.unwrap();
     assert!(again.bytes == written && !again.truncated);
+}
+
+#[tokio::test]
+async fn an_ended_session_that_nobody_looks_at_goes_with_its_last_handle() {
+    let directory = TempDir::new().unwrap();
+    let (session, _) = stored("seq 1 2000", &directory).await;
+    soon(session.output(Offset(0), usize::MAX)).await.unwrap();
+    let shared = Arc::downgrade(&session.shared);
+    drop(session);
+    assert!(shared.upgrade().is_none());
 }
 
 #[tokio::test]
