@@ -185,12 +185,10 @@ impl Course {
                         Ok(message) => message,
                         Err(failure) => return Outcome::Ended(failure),
                     };
-                    heard = Instant::now();
                     let given_up = self.note(&message);
-                    if !matches!(message, ServerMessage::Pong { .. })
-                        && events.send(Event::Message(message)).await.is_err()
-                    {
-                        return Outcome::Left;
+                    match pass_on(message, events).await {
+                        Ok(until) => heard = until,
+                        Err(_) => return Outcome::Left,
                     }
                     if tell_given_up(given_up, events).await.is_err() {
                         return Outcome::Left;
@@ -343,6 +341,18 @@ impl Course {
         }
         0
     }
+}
+
+/// Passes a message on. Gives the moment up to which the daemon was heard of: while nobody takes what it said, it is not
+/// listened to, and its silence is no fault of its own.
+///
+/// # Errors
+/// Nobody hears any more.
+async fn pass_on(message: ServerMessage, events: &Sender<Event>) -> Result<Instant, SendError<Event>> {
+    if !matches!(message, ServerMessage::Pong { .. }) {
+        events.send(Event::Message(message)).await?;
+    }
+    Ok(Instant::now())
 }
 
 /// # Errors

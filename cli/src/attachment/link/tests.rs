@@ -1,11 +1,15 @@
-use std::path::PathBuf;
+use std::{path::PathBuf, pin::pin};
 
 use futures_util::{SinkExt, StreamExt};
 use protocol::{
     attach::{ClientMessage, Hello, Mode, ServerMessage},
     sessions::Size,
 };
-use tokio::net::{UnixListener, UnixStream};
+use tokio::{
+    net::{UnixListener, UnixStream},
+    sync::mpsc,
+    time::Instant,
+};
 use tokio_tungstenite::{
     WebSocketStream, accept_hdr_async,
     tungstenite::{
@@ -14,7 +18,7 @@ use tokio_tungstenite::{
     },
 };
 
-use super::{Event, Link};
+use super::{Event, Link, pass_on};
 use crate::{attachment::Begin, client::Client};
 
 /// Attachments that the test answers itself.
@@ -159,6 +163,17 @@ fn output() -> ServerMessage {
         offset: 0,
         bytes: b"x".to_vec(),
     }
+}
+
+#[tokio::test]
+async fn a_daemon_counts_as_heard_while_nobody_takes_what_it_said() {
+    let (events, mut received) = mpsc::channel(1);
+    pass_on(output(), &events).await.unwrap();
+    let mut passing = pin!(pass_on(output(), &events));
+    assert!(futures_util::poll!(passing.as_mut()).is_pending());
+    let taken = Instant::now();
+    received.recv().await.unwrap();
+    assert!(passing.await.unwrap() >= taken);
 }
 
 #[tokio::test]
