@@ -1,6 +1,6 @@
 //! `transom new`: a new session, not followed.
 
-use super::run::ProgramArgs;
+use super::run::{ProgramArgs, left_out};
 use crate::{escape::escape, exit, failure::Failure, output, start::StartArgs, target::Target};
 
 /// Arguments of `new`.
@@ -19,6 +19,7 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: Args, target: &Target) -> Result<u8, Failure> {
     let client = args.start.client(target).await?;
     let session = args.program.create(&client).await?;
+    left_out(&client).iter().for_each(|note| output::note(note));
     if args.json {
         output::json(&session)?;
     } else {

@@ -1,6 +1,6 @@
 //! `transom run`: a new session, followed until its program ends.
 
-use std::{collections::BTreeMap, env};
+use std::{collections::BTreeMap, env, ffi::OsString};
 
 use protocol::{
     attach::Mode,
@@ -92,13 +92,14 @@ pub(crate) async fn run(args: Args, target: &Target) -> Result<u8, Failure> {
         attach::refuse_unless_possible()?;
     }
     let (client, started) = args.start.silent_client(target).await?;
+    let notes: Vec<String> = started.into_iter().chain(left_out(&client)).collect();
     if !is_interactive {
-        started.iter().for_each(|started| output::note(started));
+        notes.iter().for_each(|note| output::note(note));
         return follow(&client, &args.program.create(&client).await?).await;
     }
     let ended = show(&client, args.program).await;
-    // Before what the program writes it would have scrolled away.
-    started.iter().for_each(|started| output::note(started));
+    // Before what the program writes they would have scrolled away.
+    notes.iter().for_each(|note| output::note(note));
     ended
 }
 
@@ -161,10 +162,28 @@ fn directory(wanted: Option<&str>) -> Result<String, Failure> {
     })
 }
 
+/// Says which of the caller's variables a new session does not get; none mostly, and none where it gets no others of them.
+pub(super) fn left_out(client: &Client) -> Option<String> {
+    let names = match client.remote() {
+        None => not_text(env::vars_os()),
+        Some(_) => Vec::new(),
+    };
+    (!names.is_empty()).then(|| {
+        let names = names.join(", ");
+        format!("not UTF-8, so the program does not get these variables: {names}")
+    })
+}
+
+/// The names of variables that are not text, or whose values are not.
+fn not_text(variables: impl Iterator<Item = (OsString, OsString)>) -> Vec<String> {
+    let others = variables.filter(|(name, value)| name.to_str().is_none() || value.to_str().is_none());
+    let names = others.map(|(name, _)| name.to_string_lossy().into_owned());
+    let names = names.filter(|name| !name.starts_with("TRANSOM_"));
+    names.map(|name| escape(&name).into_owned()).collect()
+}
+
 /// The variables for the program: all that are text, less those that tell it of another session.
-fn environment(
-    variables: impl Iterator<Item = (std::ffi::OsString, std::ffi::OsString)>,
-) -> BTreeMap<String, String> {
+fn environment(variables: impl Iterator<Item = (OsString, OsString)>) -> BTreeMap<String, String> {
     let text =
         variables.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     text.filter(|(name, _)| !name.starts_with("TRANSOM_")).collect()
@@ -172,9 +191,9 @@ fn environment(
 
 #[cfg(test)]
 mod tests {
-    use std::ffi::OsString;
+    use std::{ffi::OsString, os::unix::ffi::OsStringExt};
 
-    use super::environment;
+    use super::{environment, not_text};
 
     #[test]
     fn a_program_gets_the_callers_variables_less_our_own() {
@@ -192,5 +211,19 @@ mod tests {
             given.into_iter().collect::<Vec<_>>(),
             [("HOME".to_owned(), "/h".to_owned())]
         );
+    }
+
+    #[test]
+    fn what_a_program_cannot_get_is_named() {
+        let variables = [
+            (&b"HOME"[..], &b"/h"[..]),
+            (b"LATIN", b"caf\xe9"),
+            (b"N\xff\x1b", b"x"),
+            (b"TRANSOM_DIR", b"\xff"),
+        ];
+        let variables = variables.map(|(name, value)| (name.to_vec(), value.to_vec()));
+        let os = |(name, value)| (OsString::from_vec(name), OsString::from_vec(value));
+        let named = not_text(variables.into_iter().map(os));
+        assert_eq!(named, ["LATIN", "N\u{fffd}\\u{1b}"]);
     }
 }
