@@ -360,6 +360,7 @@ fn end_of(error: SessionError) -> End {
     match error {
         SessionError::StoreFailed => UNWRITTEN,
         SessionError::OutOfReach => OUT_OF_REACH,
+        SessionError::Stored(_) => NOT_AT_HAND,
         _ => GONE,
     }
 }
@@ -380,6 +381,11 @@ const RESTARTING: End = End {
 const OUT_OF_REACH: End = End {
     code: close::RESTARTING,
     reason: "the daemon has not taken the session over yet",
+};
+/// The same.
+const NOT_AT_HAND: End = End {
+    code: close::RESTARTING,
+    reason: "what is kept of the session cannot be had now",
 };
 const GONE: End = End {
     code: close::GONE,
@@ -420,7 +426,16 @@ const GOING_AWAY: u16 = 1001;
 
 #[cfg(test)]
 mod tests {
-    use super::From;
+    use server::websocket::close;
+
+    use super::{From, SessionError, end_of};
+
+    #[test]
+    fn a_session_that_cannot_be_had_now_is_not_gone() {
+        let error = std::io::Error::from(std::io::ErrorKind::OutOfMemory);
+        assert_eq!(end_of(SessionError::Stored(error)).code, close::RESTARTING);
+        assert_eq!(end_of(SessionError::NotFound).code, close::GONE);
+    }
 
     #[test]
     fn an_attach_begins_at_an_offset_or_with_the_screen() {
