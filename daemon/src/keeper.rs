@@ -1,7 +1,7 @@
 //! The daemon's keeper: found at the start where one runs, started with the first session elsewhere, and mourned when it dies.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use protocol::access::KeeperStatus;
@@ -243,8 +243,13 @@ impl KeeperLink {
     }
 
     async fn settled(&self) {
+        // The one that is connected may be dead, and nobody told yet.
+        let is_settled = |_: &u64| {
+            let state = self.state();
+            !state.is_mourning && state.keeper.as_ref().is_none_or(|keeper| !keeper.is_lost())
+        };
         // The sender lives in `shared`.
-        let _ = self.losses().wait_for(|_| !self.is_mourning()).await;
+        let _ = self.losses().wait_for(is_settled).await;
     }
 
     /// A connection to the keeper that runs, if one does.
@@ -265,22 +270,27 @@ impl KeeperLink {
         }
         let keeper = Arc::new(keeper);
         self.state().keeper = Some(Arc::clone(&keeper));
-        let (link, lost) = (self.clone(), keeper.lost());
+        let (link, lost, dead) = (self.clone(), keeper.lost(), Arc::downgrade(&keeper));
         tracing::info!(process = keeper.process_id(), "connected to the keeper");
         tokio::spawn(async move {
             lost.await;
-            link.lose();
+            link.lose(&dead);
         });
         keeper
     }
 
-    fn lose(&self) {
+    /// A keeper died; another may be connected by now.
+    fn lose(&self, dead: &Weak<Keeper>) {
         tracing::error!("the keeper is gone: its sessions are ended");
         {
             let mut state = self.state();
             state.is_mourning = true;
-            state.keeper = None;
-            state.may_have_orphans |= std::mem::take(&mut state.is_without_cgroups);
+            state.may_have_orphans |= state.is_without_cgroups;
+            let is_current = |keeper: &Arc<Keeper>| std::ptr::eq(Arc::as_ptr(keeper), dead.as_ptr());
+            if state.keeper.as_ref().is_some_and(is_current) {
+                state.keeper = None;
+                state.is_without_cgroups = false;
+            }
         }
         self.shared.losses.send_modify(|losses| *losses += 1);
     }
@@ -306,3 +316,33 @@ const SERVICE: &str = "transom-service";
 const AT_ONCE: u32 = 16;
 /// A session that did not come for so long has not begun.
 const TURN: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use terminal::{Keeper, KeeperOptions};
+
+    use super::KeeperLink;
+
+    #[tokio::test]
+    async fn the_death_of_a_former_keeper_is_not_that_of_the_one_in_its_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = |name| KeeperOptions {
+            socket: folder.path().join(name),
+            program: std::env::current_exe().unwrap(),
+            arguments: ["--exact", "sessions::tests::keeper_process", "--ignored"]
+                .map(Into::into)
+                .to_vec(),
+        };
+        let link = KeeperLink::with(options("first.sock"), None, "transom-test".to_owned());
+        let first = link.keeper().await.unwrap();
+        let second = Keeper::connect_or_start(&options("second.sock")).await.unwrap();
+        let second = link.begin(second);
+        link.lose(&Arc::downgrade(&first));
+        assert!(Arc::ptr_eq(&link.current().unwrap(), &second));
+        assert!(link.is_mourning());
+        link.lose(&Arc::downgrade(&second));
+        assert!(link.current().is_err());
+    }
+}
