@@ -1,6 +1,6 @@
 //! The verbs that steer, look at and keep sessions, as scripts use them.
 
-use std::process::Stdio;
+use std::{ffi::OsString, os::unix::ffi::OsStringExt, process::Stdio};
 
 use harness::{TerminalOf, TestDaemon, within};
 use protocol::sessions::Session;
@@ -38,6 +38,19 @@ async fn what_is_sent_and_pressed_reaches_the_program() {
     let json = daemon.cli(&["keys", "--json", name, "C-c"]).await.json();
     assert_eq!(json["id"], session.id);
     assert_eq!(daemon.cli(&["wait", name]).await.code, 0);
+}
+
+#[tokio::test]
+async fn a_variable_that_is_not_text_is_named_to_who_starts_a_program() {
+    let daemon = TestDaemon::start().await;
+    for verb in ["run", "new"] {
+        let mut command = daemon.command(&[verb, "true"]);
+        command.env("LATIN", OsString::from_vec(b"caf\xe9".to_vec()));
+        let finished = within("the verb", command.output()).await.unwrap();
+        assert!(finished.status.success(), "{finished:?}");
+        let said = String::from_utf8(finished.stderr).unwrap();
+        assert!(said.contains("variables: LATIN\n"), "{said}");
+    }
 }
 
 #[tokio::test]
