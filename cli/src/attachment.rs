@@ -10,8 +10,8 @@ use futures_util::{
     stream::{SplitSink, SplitStream},
 };
 use protocol::attach::{
-    CLOSE_GONE, CLOSE_NOT_PERMITTED, CLOSE_RESTARTING, CLOSE_REVOKED, CLOSE_TOO_MANY, ClientMessage, LOST, Mode,
-    ServerMessage, UNREADABLE, UNWRITTEN,
+    CLOSE_GONE, CLOSE_NOT_PERMITTED, CLOSE_RESTARTING, CLOSE_REVOKED, CLOSE_TOO_MANY, ClientMessage, LOST,
+    Mode, ServerMessage, UNREADABLE, UNWRITTEN,
 };
 use tokio_tungstenite::tungstenite::{Message, protocol::CloseFrame};
 
@@ -151,11 +151,13 @@ fn closed(frame: Option<&CloseFrame>) -> Failure {
             "`transom ls` lists what does",
         ),
         // It was tried long enough.
-        Some(CLOSE_RESTARTING) if frame.is_some_and(|frame| frame.reason.as_str() == UNREADABLE) => Failure::failed(
-            "unreadable",
-            "the daemon cannot read the session's output from its disk",
-            "see the daemon's log; what is kept stays, and comes once the disk gives it",
-        ),
+        Some(CLOSE_RESTARTING) if frame.is_some_and(|frame| frame.reason.as_str() == UNREADABLE) => {
+            Failure::failed(
+                "unreadable",
+                "the daemon cannot read the session's output from its disk",
+                "see the daemon's log; what is kept stays, and comes once the disk gives it",
+            )
+        }
         // It would say the same each time: whoever attaches again attaches for ever.
         Some(NORMAL) => Failure::failed(
             "session_ended",

@@ -27,10 +27,7 @@ impl Handle {
         let since = self.since(permit).unwrap_or(Offset::START);
         let from = Offset(query.from.unwrap_or(0)).max(since);
         let limit = usize::try_from(query.limit.unwrap_or(MAX_OUTPUT).min(MAX_OUTPUT)).unwrap_or(usize::MAX);
-        let output = engine
-            .output(from, limit)
-            .await
-            .map_err(SessionError::Stored)?;
+        let output = engine.output(from, limit).await.map_err(SessionError::Stored)?;
         // Who asked for the oldest there is, got it.
         let truncated = output.truncated && query.from.is_some();
         Ok(self.piece(output, truncated, state))

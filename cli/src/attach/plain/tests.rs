@@ -151,11 +151,7 @@ async fn what_goes_to_a_terminal_holds_no_query() {
 #[tokio::test]
 async fn bytes_that_are_gone_are_an_error_and_never_left_out_in_silence() {
     for behind in [&b"jkl"[..], b""] {
-        let messages = vec![
-            output(0, b"abc"),
-            output(9, behind),
-            ServerMessage::Exit(exit()),
-        ];
+        let messages = vec![output(0, b"abc"), output(9, behind), ServerMessage::Exit(exit())];
         assert_eq!(failure(messages, 1000).await, (1, "truncated".to_owned()));
     }
 }

@@ -106,8 +106,8 @@ fn segment(directory: &TempDir) -> PathBuf {
     directory.path().join(format!("{:020}.seg", 0))
 }
 
-/// Has the next read of the segment fail, and those after it succeed; ends when that one has begun.
-async fn fail_once(directory: &TempDir) {
+/// Has the next read of the segment fail, from here on, and those after it succeed; what comes back ends when that one has begun.
+fn fail_once(directory: &TempDir) -> impl Future<Output = ()> {
     let (path, aside) = (segment(directory), directory.path().join("aside"));
     std::fs::rename(&path, &aside).unwrap();
     rustix::fs::mknodat(CWD, &path, FileType::Fifo, FileMode::RUSR | FileMode::WUSR, 0).unwrap();
@@ -117,7 +117,7 @@ async fn fail_once(directory: &TempDir) {
         std::fs::rename(&aside, &path).unwrap();
         drop(pipe);
     });
-    soon(failed).await.unwrap();
+    async { soon(failed).await.unwrap() }
 }
 
 #[tokio::test]
@@ -126,7 +126,8 @@ async fn a_screen_is_drawn_from_records_that_could_not_be_read_at_first() {
     let (session, _) = stored("seq 1 2000", &directory).await;
     std::fs::remove_file(directory.path().join("checkpoint")).unwrap();
     soon(session.output(Offset(0), 1)).await.unwrap();
-    tokio::join!(soon(session.rebuilt()), fail_once(&directory));
+    let failing = fail_once(&directory);
+    tokio::join!(soon(session.rebuilt()), failing);
     assert_eq!(session.last_line(), "2000");
 }
 
@@ -135,8 +136,9 @@ async fn a_lossless_reader_gets_what_could_not_be_read_at_first() {
     let directory = TempDir::new().unwrap();
     let (session, written) = stored("seq 1 2000", &directory).await;
     soon(session.output(Offset(0), 1)).await.unwrap();
+    let failing = fail_once(&directory);
     let reading = read_to_end(session.attach(Mode::Lossless, Start::Screen));
-    let (read, ()) = tokio::join!(reading, fail_once(&directory));
+    let (read, ()) = tokio::join!(reading, failing);
     assert!(read == written, "{} bytes", read.len());
 }
 
@@ -145,7 +147,8 @@ async fn output_that_cannot_be_read_is_an_error_and_not_gone() {
     let directory = TempDir::new().unwrap();
     let (session, written) = stored("seq 1 2000", &directory).await;
     soon(session.output(Offset(0), 1)).await.unwrap();
-    let (output, ()) = tokio::join!(session.output(Offset(0), usize::MAX), fail_once(&directory));
+    let failing = fail_once(&directory);
+    let (output, ()) = tokio::join!(session.output(Offset(0), usize::MAX), failing);
     assert!(output.is_err(), "{output:?}");
     let again = soon(session.output(Offset(0), usize::MAX)).await.unwrap();
     assert!(again.bytes == written && !again.truncated);
