@@ -1,9 +1,9 @@
 //! Principals in audit rows and in words.
 
 use pairing::Principal;
-use server::{audit::AuditRow, authenticate::name_of, peer::Peer};
+use server::{audit::AuditRow, authenticate::name_of, clock, peer::Peer};
 
-use crate::app::App;
+use crate::{app::App, tally::Counted};
 
 /// An audit row about what a principal does now.
 pub(crate) fn row(
@@ -12,7 +12,18 @@ pub(crate) fn row(
     action: &'static str,
     target: impl ToString,
 ) -> AuditRow {
-    AuditRow::new(server::clock::now(), name_of(principal), peer, action, target)
+    AuditRow::new(clock::now(), name_of(principal), peer, action, target)
+}
+
+/// The row about what a principal typed into a session.
+pub(crate) fn input_row(
+    principal: &Principal,
+    peer: &Peer,
+    session: impl ToString,
+    Counted { bytes, first, last }: Counted,
+) -> AuditRow {
+    let (from, to) = (clock::timestamp(first), clock::timestamp(last));
+    row(principal, peer, "input", session).detail(format!("{bytes} bytes from {from} to {to}"))
 }
 
 /// Who types or holds something, for a person who reads it on a screen.

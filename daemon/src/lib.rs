@@ -25,6 +25,7 @@ mod sessions;
 mod signals;
 mod socket;
 mod tailnet;
+mod tally;
 mod tasks;
 mod up;
 mod web_app;

@@ -1,18 +1,17 @@
-//! The audit trail of input: one row per writer, session and ten seconds; how much, never what.
+//! The audit trail of what one attachment types: one row per ten seconds; how much, never what.
 
-use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
+use std::{sync::Arc, time::Duration};
+
+use pairing::Principal;
+use server::{Access, clock, peer::Peer};
+use tokio::{sync::Notify, time::timeout};
+
+use crate::{
+    actor,
+    app::App,
+    sessions::Handle,
+    tally::{Pace, Tally},
 };
-
-use pairing::{Principal, UnixMillis};
-use server::{Access, audit::AuditRow, clock, peer::Peer};
-use tokio::{
-    sync::Notify,
-    time::{Instant, sleep, sleep_until},
-};
-
-use crate::{actor, app::App, sessions::Handle};
 
 /// Counts one attachment's input and writes it down.
 pub(super) struct InputTally {
@@ -20,25 +19,18 @@ pub(super) struct InputTally {
     handle: Handle,
     principal: Principal,
     peer: Peer,
-    counted: Mutex<Option<Counted>>,
+    tally: Tally,
     began: Notify,
-}
-
-#[derive(Clone, Copy)]
-struct Counted {
-    bytes: u64,
-    first: UnixMillis,
-    last: UnixMillis,
 }
 
 impl InputTally {
     pub(super) fn new(app: &App, handle: Handle, principal: Principal, peer: Peer) -> Self {
         Self {
+            tally: tally(&app.access, handle.id(), &principal, &peer),
             access: Arc::clone(&app.access),
             handle,
             principal,
             peer,
-            counted: Mutex::default(),
             began: Notify::new(),
         }
     }
@@ -46,21 +38,8 @@ impl InputTally {
     /// Notes input that is about to be queued.
     pub(super) fn count(&self, bytes: usize) {
         self.handle.typed_by(self.principal.device_id());
-        let now = clock::now();
-        let mut counted = self.counted();
-        match counted.as_mut() {
-            Some(counted) => {
-                counted.bytes += bytes as u64;
-                counted.last = now;
-            }
-            None => {
-                *counted = Some(Counted {
-                    bytes: bytes as u64,
-                    first: now,
-                    last: now,
-                });
-                self.began.notify_one();
-            }
+        if self.tally.count(bytes, clock::now()) {
+            self.began.notify_one();
         }
     }
 
@@ -69,70 +48,42 @@ impl InputTally {
     pub(super) async fn keep_written(&self) {
         loop {
             self.began.notified().await;
-            sleep(PERIOD).await;
-            let deadline = Instant::now() + PERIOD;
-            while !self.flush().await {
-                if Instant::now() >= deadline {
-                    return;
-                }
-                sleep_until((Instant::now() + RETRY).min(deadline)).await;
+            if !self.tally.write_period().await {
+                return;
             }
         }
     }
 
-    /// Writes what is left, and that the attachment is gone.
-    pub(super) async fn detached(&self) {
-        self.flush().await;
+    /// Writes what is left, and that the attachment is gone. A store that hangs is not waited for: both follow when it goes on.
+    pub(super) async fn detached(self) {
+        let writing = tokio::spawn(self.write_rest());
+        if timeout(LAST, writing).await.is_err() {
+            tracing::warn!("the last rows of an attachment wait for the disk");
+        }
+    }
+
+    async fn write_rest(self) {
+        let is_written = self.tally.flush().await;
         let row = actor::row(&self.principal, &self.peer, "detached", self.handle.id());
         let appended = self.access.append_audit(&self.principal, &self.peer, row).await;
-        if appended.is_err() {
+        if !is_written || appended.is_err() {
             tracing::warn!(
                 session = self.handle.id(),
-                "a detach could not be written to the audit trail"
+                "the end of an attachment could not be written to the audit trail"
             );
         }
     }
-
-    /// Whether everything counted is written.
-    async fn flush(&self) -> bool {
-        let Some(taken) = self.counted().take() else {
-            return true;
-        };
-        let row = self.row(taken);
-        if self
-            .access
-            .append_audit_summary(&self.principal, row)
-            .await
-            .is_ok()
-        {
-            return true;
-        }
-        let mut counted = self.counted();
-        let later = counted.unwrap_or(Counted { bytes: 0, ..taken });
-        *counted = Some(Counted {
-            bytes: taken.bytes + later.bytes,
-            first: taken.first,
-            last: later.last,
-        });
-        false
-    }
-
-    fn row(&self, Counted { bytes, first, last }: Counted) -> AuditRow {
-        let detail = format!(
-            "{bytes} bytes from {} to {}",
-            clock::timestamp(first),
-            clock::timestamp(last)
-        );
-        actor::row(&self.principal, &self.peer, "input", self.handle.id()).detail(detail)
-    }
-
-    fn counted(&self) -> MutexGuard<'_, Option<Counted>> {
-        self.counted.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-/// One row stands for the input of so long.
-const PERIOD: Duration = Duration::from_secs(10);
+fn tally(access: &Arc<Access>, session: &str, principal: &Principal, peer: &Peer) -> Tally {
+    let (access, session) = (Arc::clone(access), session.to_owned());
+    let (principal, peer) = (principal.clone(), peer.clone());
+    Tally::new(Pace::DEFAULT, move |counted| {
+        let row = actor::input_row(&principal, &peer, &session, counted);
+        let (access, principal) = (Arc::clone(&access), principal.clone());
+        async move { access.append_audit_summary(&principal, row).await.is_ok() }
+    })
+}
 
-/// Between two tries at a row that could not be written.
-const RETRY: Duration = Duration::from_secs(1);
+/// How long an attachment that has ended waits for its rows.
+const LAST: Duration = Duration::from_secs(2);
