@@ -278,11 +278,14 @@ impl Sessions {
         self.shared.keeper.end(is_left).await;
     }
 
-    /// Writes down what was typed by requests and is not written yet; for the daemon's own end.
+    /// Writes down what was typed by requests and is not written yet; for the daemon's own end, which waits for no store that
+    /// hangs.
     pub(crate) async fn flush_typed(&self) {
         let records = self.table().records.clone();
-        for record in &records {
-            typed::flush_all(record, &self.shared.store).await;
+        let flushes = records.iter().map(|record| typed::flush_all(record));
+        let flushed = timeout(LAST_WRITE, futures_util::future::join_all(flushes));
+        if flushed.await.is_err() {
+            tracing::warn!("what was typed last could not be written to the audit trail in time");
         }
     }
 
@@ -329,7 +332,7 @@ impl Sessions {
     }
 }
 
-/// Time for the disk to take the last of a session.
+/// Time for the disk to take the last of a session, or of all rows.
 const LAST_WRITE: Duration = Duration::from_secs(5);
 
 /// How long who asks what sessions look like waits for that: dozens are drawn again meanwhile, and nobody minds.

@@ -59,6 +59,8 @@ struct State {
     counted: Option<Counted>,
     /// The one that is on its way. A store that hangs is given no second: what became of the first nobody knows before it says so.
     writing: Option<Shared<BoxFuture<'static, bool>>>,
+    /// Rows could not be written for a whole period: nobody could say who typed, so nobody of this name may.
+    is_stuck: bool,
 }
 
 impl Tally {
@@ -88,15 +90,27 @@ impl Tally {
         begins
     }
 
+    /// Whether rows could not be written for so long that nothing more may be typed.
+    pub(crate) fn is_stuck(&self) -> bool {
+        self.state().is_stuck
+    }
+
+    /// Whether there is nothing that is not written.
+    pub(crate) fn is_written(&self) -> bool {
+        self.state().is_written()
+    }
+
     /// Writes the row of a period that has just begun, once that is over. Says `false` when that could not be done within
-    /// another one, whether the store fails or says nothing: then nothing more may be typed, since nobody could say who did.
+    /// another one, whether the store fails or says nothing: then it is stuck, until a row is written.
     pub(crate) async fn write_period(&self) -> bool {
         let Pace { period, retry } = self.0.pace;
         sleep(period).await;
         let deadline = Instant::now() + period;
         while !timeout_at(deadline, self.flush()).await.unwrap_or(false) {
             if Instant::now() >= deadline {
-                return self.state().is_written();
+                let mut state = self.state();
+                state.is_stuck = !state.is_written();
+                return !state.is_stuck;
             }
             sleep_until((Instant::now() + retry).min(deadline)).await;
         }
@@ -124,7 +138,10 @@ impl Tally {
         if state.writing.is_some() {
             return state.writing.clone();
         }
-        let taken = state.counted.take()?;
+        let Some(taken) = state.counted.take() else {
+            state.is_stuck = false;
+            return None;
+        };
         let (tally, row) = (self.clone(), (self.0.write)(taken));
         // In a task of its own, which begins after this lock: it is not to end because nobody waits for it any more.
         let task = tokio::spawn(async move {
@@ -140,8 +157,9 @@ impl Tally {
     fn settle(&self, taken: Counted, is_written: bool) {
         let mut state = self.state();
         state.writing = None;
-        if !is_written {
-            state.counted = Some(state.counted.map_or(taken, |later| taken.and(later)));
+        match is_written {
+            true => state.is_stuck = false,
+            false => state.counted = Some(state.counted.map_or(taken, |later| taken.and(later))),
         }
     }
 
@@ -168,4 +186,4 @@ impl Counted {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -6,32 +6,69 @@ use std::{
     time::Duration,
 };
 
-use pairing::{Principal, UnixMillis};
+use pairing::Principal;
 use server::{clock, peer::Peer, store::Store};
-use tokio::time::{Instant, sleep};
+use tokio::time::timeout;
 
 use super::{SessionError, record::Record};
-use crate::actor;
+use crate::{
+    actor,
+    tally::{Pace, Tally},
+};
 
-/// What was typed into one session and is not written down yet.
+/// What was typed into one session and is not written down yet. Whoever is in here stays until everything is, so that all that
+/// comes by one name finds whether more of it may.
 #[derive(Default)]
 pub(super) struct Typed {
-    counted: Mutex<HashMap<Principal, Counted>>,
-}
-
-#[derive(Clone)]
-struct Counted {
-    peer: Peer,
-    bytes: u64,
-    first: UnixMillis,
-    last: UnixMillis,
-    /// Rows could not be written for a whole period: nobody could say who typed, so nobody of this name may.
-    is_stuck: bool,
+    tallies: Mutex<HashMap<Principal, Tally>>,
 }
 
 impl Typed {
-    fn counted(&self) -> MutexGuard<'_, HashMap<Principal, Counted>> {
-        self.counted.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Notes input, and gives the tally where there was none before: its rows are to be written.
+    ///
+    /// # Errors
+    /// [`SessionError::StoreFailed`] where the rows of earlier input cannot be written.
+    async fn count(
+        &self,
+        principal: &Principal,
+        bytes: usize,
+        begin: impl FnOnce() -> Tally,
+    ) -> Result<Option<Tally>, SessionError> {
+        let stuck = self
+            .tallies()
+            .get(principal)
+            .filter(|tally| tally.is_stuck())
+            .cloned();
+        if let Some(tally) = stuck
+            && !timeout(MOST_WAIT, tally.flush()).await.unwrap_or(false)
+        {
+            return Err(SessionError::StoreFailed);
+        }
+        let mut tallies = self.tallies();
+        if let Some(tally) = tallies.get(principal) {
+            tally.count(bytes, clock::now());
+            return Ok(None);
+        }
+        let tally = begin();
+        tally.count(bytes, clock::now());
+        tallies.insert(principal.clone(), tally.clone());
+        Ok(Some(tally))
+    }
+
+    /// Writes the rows of a tally until there is nothing more to be written.
+    async fn write_down(&self, principal: &Principal, tally: &Tally) {
+        loop {
+            let is_done = tally.write_period().await;
+            let mut tallies = self.tallies();
+            if is_done && tally.is_written() {
+                tallies.remove(principal);
+                return;
+            }
+        }
+    }
+
+    fn tallies(&self) -> MutexGuard<'_, HashMap<Principal, Tally>> {
+        self.tallies.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -46,83 +83,85 @@ pub(super) async fn count(
     peer: &Peer,
     bytes: usize,
 ) -> Result<(), SessionError> {
-    let is_stuck = record
-        .typed
-        .counted()
-        .get(principal)
-        .is_some_and(|counted| counted.is_stuck);
-    if is_stuck && !flush(record, store, principal).await {
-        return Err(SessionError::StoreFailed);
+    let begin = || tally(record, store, principal, peer);
+    if let Some(tally) = record.typed.count(principal, bytes, begin).await? {
+        let (record, principal) = (Arc::clone(record), principal.clone());
+        tokio::spawn(async move { record.typed.write_down(&principal, &tally).await });
     }
-    let now = clock::now();
-    let mut counted = record.typed.counted();
-    if let Some(counted) = counted.get_mut(principal) {
-        counted.bytes += bytes as u64;
-        counted.last = now;
-        return Ok(());
-    }
-    let first = Counted {
-        peer: peer.clone(),
-        bytes: bytes as u64,
-        first: now,
-        last: now,
-        is_stuck: false,
-    };
-    counted.insert(principal.clone(), first);
-    drop(counted);
-    tokio::spawn(write_down(record.clone(), store.clone(), principal.clone()));
     Ok(())
 }
 
 /// Writes what is counted of a session, for the daemon's own end.
-pub(super) async fn flush_all(record: &Record, store: &Store) {
-    let principals: Vec<Principal> = record.typed.counted().keys().cloned().collect();
-    for principal in principals {
-        flush(record, store, &principal).await;
+pub(super) async fn flush_all(record: &Record) {
+    let tallies: Vec<Tally> = record.typed.tallies().values().cloned().collect();
+    for tally in tallies {
+        tally.flush().await;
     }
 }
 
-async fn write_down(record: Arc<Record>, store: Store, principal: Principal) {
-    sleep(PERIOD).await;
-    let deadline = Instant::now() + PERIOD;
-    while !flush(&record, &store, &principal).await {
-        if Instant::now() >= deadline {
-            if let Some(counted) = record.typed.counted().get_mut(&principal) {
-                counted.is_stuck = true;
-            }
-            return;
-        }
-        sleep(RETRY).await;
-    }
+fn tally(record: &Record, store: &Store, principal: &Principal, peer: &Peer) -> Tally {
+    let (session, store) = (record.resource.clone(), store.clone());
+    let (principal, peer) = (principal.clone(), peer.clone());
+    Tally::new(Pace::DEFAULT, move |counted| {
+        let row = actor::input_row(&principal, &peer, &session, counted);
+        let store = store.clone();
+        async move { store.append_audit(row).await.is_ok() }
+    })
 }
 
-/// Whether everything counted is written.
-async fn flush(record: &Record, store: &Store, principal: &Principal) -> bool {
-    let Some(taken) = record.typed.counted().remove(principal) else {
-        return true;
+/// How long a request waits for the rows of what came before it.
+const MOST_WAIT: Duration = Duration::from_secs(2);
+
+#[cfg(test)]
+mod tests {
+    use pairing::Principal;
+
+    use super::Typed;
+    use crate::{
+        sessions::SessionError,
+        tally::{
+            Tally,
+            tests::{Says, TestStore},
+        },
     };
-    let Counted {
-        bytes, first, last, ..
-    } = taken;
-    let (from, to) = (clock::timestamp(first), clock::timestamp(last));
-    let row = actor::row(principal, &taken.peer, "input", &record.resource)
-        .detail(format!("{bytes} bytes from {from} to {to}"));
-    if store.append_audit(row).await.is_ok() {
-        return true;
+
+    fn stuck(counted: Result<Option<Tally>, SessionError>) -> bool {
+        matches!(counted, Err(SessionError::StoreFailed))
     }
-    let mut counted = record.typed.counted();
-    let later = counted.remove(principal);
-    let both = later.map_or(taken.clone(), |later| Counted {
-        bytes: bytes + later.bytes,
-        last: later.last,
-        ..taken
-    });
-    counted.insert(principal.clone(), both);
-    false
+
+    #[tokio::test]
+    async fn of_whose_input_there_are_no_rows_no_request_types_not_even_one_of_many_at_once() {
+        for says in [Says::Nothing, Says::Failed] {
+            let (store, typed, owner) = (TestStore::new(says), Typed::default(), Principal::Owner);
+            let count = || typed.count(&owner, 3, || store.tally());
+            let tally = count().await.unwrap().expect("it is the first");
+            assert!(!tally.write_period().await);
+            let (one, other, third) = tokio::join!(count(), count(), count());
+            assert!(stuck(one) && stuck(other) && stuck(third));
+            store.says(Says::Written);
+            let (one, other) = tokio::join!(count(), count());
+            assert!(
+                one.unwrap().is_none() && other.unwrap().is_none(),
+                "it is there still"
+            );
+            typed.write_down(&Principal::Owner, &tally).await;
+            assert_eq!(
+                store.rows().iter().sum::<u64>(),
+                9,
+                "those that were refused count for nothing"
+            );
+            assert!(typed.tallies().is_empty());
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_stuck_is_written_once_the_store_goes_on_whether_or_not_somebody_types() {
+        let (store, typed) = (TestStore::new(Says::Failed), Typed::default());
+        let counted = typed.count(&Principal::Owner, 3, || store.tally()).await;
+        let tally = counted.unwrap().expect("it is the first");
+        assert!(!tally.write_period().await);
+        store.says(Says::Written);
+        typed.write_down(&Principal::Owner, &tally).await;
+        assert_eq!(store.rows(), [3]);
+    }
 }
-
-/// One row stands for the input of so long.
-const PERIOD: Duration = Duration::from_secs(10);
-
-/// Between two tries at a row that could not be written.
-const RETRY: Duration = Duration::from_secs(1);

@@ -10,22 +10,22 @@ use super::{Counted, Pace, Tally};
 
 /// A store that answers as it is told to, or not at all.
 #[derive(Clone)]
-struct TestStore {
+pub(crate) struct TestStore {
     says: watch::Sender<Says>,
     rows: Arc<Mutex<Vec<Counted>>>,
     /// How many rows it was given.
-    asked: watch::Sender<usize>,
+    pub(crate) asked: watch::Sender<usize>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Says {
+pub(crate) enum Says {
     Nothing,
     Written,
     Failed,
 }
 
 impl TestStore {
-    fn new(says: Says) -> Self {
+    pub(crate) fn new(says: Says) -> Self {
         Self {
             says: watch::Sender::new(says),
             rows: Arc::default(),
@@ -33,17 +33,17 @@ impl TestStore {
         }
     }
 
-    fn says(&self, says: Says) {
+    pub(crate) fn says(&self, says: Says) {
         self.says.send_replace(says);
     }
 
     /// How many bytes its rows name, each of them.
-    fn rows(&self) -> Vec<u64> {
+    pub(crate) fn rows(&self) -> Vec<u64> {
         let rows = self.rows.lock().unwrap();
         rows.iter().map(|counted| counted.bytes).collect()
     }
 
-    fn tally(&self) -> Tally {
+    pub(crate) fn tally(&self) -> Tally {
         let store = self.clone();
         Tally::new(PACE, move |counted| {
             let store = store.clone();
@@ -64,10 +64,6 @@ fn at(time: i64) -> UnixMillis {
     UnixMillis(time)
 }
 
-fn is_written(tally: &Tally) -> bool {
-    tally.state().is_written()
-}
-
 async fn in_time<T>(what: impl Future<Output = T>) -> T {
     timeout(Duration::from_secs(60), what)
         .await
@@ -84,7 +80,7 @@ async fn the_input_of_a_period_is_one_row() {
     assert_eq!(store.rows(), [7]);
     let row = store.rows.lock().unwrap()[0];
     assert_eq!((row.first, row.last), (at(1), at(2)));
-    assert!(tally.flush().await && is_written(&tally));
+    assert!(tally.flush().await && tally.is_written());
     assert_eq!(store.rows().len(), 1, "nothing more was typed");
 }
 
@@ -94,6 +90,7 @@ async fn a_store_that_says_nothing_is_as_one_that_fails() {
         let tally = TestStore::new(says).tally();
         tally.count(3, at(1));
         assert!(!in_time(tally.write_period()).await);
+        assert!(tally.is_stuck());
     }
 }
 
@@ -118,7 +115,7 @@ async fn what_a_store_was_given_before_it_hung_is_neither_lost_nor_written_twice
         let settled = tally.flush().await;
         assert_eq!(settled, says == Says::Written);
         store.says(Says::Written);
-        assert!(tally.flush().await && is_written(&tally));
+        assert!(tally.flush().await && tally.is_written() && !tally.is_stuck());
         assert_eq!(store.rows().iter().sum::<u64>(), 7, "{:?}", store.rows());
     }
 }
@@ -134,7 +131,7 @@ async fn who_stops_waiting_for_a_row_takes_nothing_of_it_away() {
     while tally.state().writing.is_some() {
         tokio::task::yield_now().await;
     }
-    assert!(!is_written(&tally));
+    assert!(!tally.is_written());
     store.says(Says::Written);
     assert!(tally.flush().await);
     assert_eq!(store.rows(), [3]);
