@@ -26,6 +26,7 @@ use crate::{
     error::Failure,
     failures::Failures,
     gate::OwnNames,
+    held_polls::HeldPolls,
     limits::Limits,
     lockdown::{Doors, Lockdown, LockdownFile},
     metrics::{Exposition, Tally},
@@ -145,6 +146,8 @@ pub struct Access {
     pub(crate) connections: Connections,
     /// Woken at each change of a pairing request, for those who wait for one.
     pub(crate) pairing_changed: Notify,
+    /// The device's polls that wait for such a change.
+    pub(crate) held_polls: HeldPolls,
     /// Held through a commit, so that there is one at a time.
     pub(crate) commits: tokio::sync::Mutex<()>,
     /// Woken when a device or a guest joins, or a request is approved, since it may be the next to expire.
@@ -234,6 +237,7 @@ impl Access {
             revocations: Endings::default(),
             guest_ends: Endings::default(),
             pairing_changed: Notify::new(),
+            held_polls: HeldPolls::default(),
             devices_changed: Notify::new(),
             newcomers: broadcast::Sender::new(NEWCOMERS),
             owner: Standing::new(),

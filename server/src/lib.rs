@@ -74,6 +74,7 @@ mod failures;
 pub mod gate;
 mod guests;
 mod headers;
+mod held_polls;
 pub mod limits;
 pub mod listen;
 pub mod lockdown;

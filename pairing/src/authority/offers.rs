@@ -46,6 +46,12 @@ impl Authority {
             .collect()
     }
 
+    /// One offer as its owner sees it.
+    #[must_use]
+    pub fn offer_by_id(&self, id: OfferId, now: UnixMillis) -> Option<OfferView> {
+        self.offers.get(&id).map(|offer| self.offer_view(offer, now))
+    }
+
     /// Takes an offer back, and with it the requests under it that wait for the owner. What the owner has approved
     /// goes on, and an offer that has ended stays what it is.
     ///

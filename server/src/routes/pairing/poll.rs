@@ -43,7 +43,8 @@ pub(in crate::routes) async fn poll(
     Ok(Json(answer(until_news(&access, id, &secret, wait, over).await?)))
 }
 
-/// Holds the answer back until the request has changed, its time or `wait` is over, or `over` completes.
+/// Holds the answer back until the request has changed, its time or `wait` is over, `over` completes, or the same request is asked
+/// about anew.
 pub(super) async fn until_news(
     access: &Access,
     id: RequestId,
@@ -58,6 +59,7 @@ pub(super) async fn until_news(
     };
     let deadline = Instant::now() + wait;
     tokio::pin!(over);
+    let mut held = None;
     loop {
         // Before the look, so that a change in between is not missed.
         let changed = access.pairing_changed.notified();
@@ -77,11 +79,13 @@ pub(super) async fn until_news(
         if answer.status != PollStatus::AuthorizationPending || Instant::now() >= deadline {
             return Ok(answer);
         }
+        let held = held.get_or_insert_with(|| access.held_polls.hold(id));
         // A moment later than the end, so that the next look sees it as over.
         let end = Instant::now() + left.unwrap_or_default() + Duration::from_millis(1);
         tokio::select! {
             biased;
             () = &mut over => return Ok(answer),
+            () = held.displaced() => return Ok(answer),
             () = changed => {}
             () = tokio::time::sleep_until(deadline.min(end)) => {}
         }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use axum::Json;
 use http::StatusCode;
 use pairing::{
-    Commitment, NewRequest, OfferClaim, OfferSecret, Principal, RequestError, Requested, TailnetIdentity,
+    Authority, Commitment, NewRequest, OfferClaim, OfferId, OfferPhase, OfferSecret, Principal, Requested,
+    TailnetIdentity, UnixMillis,
 };
 use protocol::{WireSecret, pairing as wire};
 
@@ -31,12 +32,7 @@ pub(in crate::routes) async fn request(
     let new = parse(&body, &peer)?;
     let now = clock::latest();
     let offer = new.offer.as_ref().map(|claim| claim.id);
-    let requested = access.unlocked_authority()?.request(new, now, &mut random::rng());
-    if let Err(RequestError::Offer(_)) = &requested {
-        // A wrong secret may have burned the offer.
-        access.pairing_changed.notify_waiters();
-    }
-    let requested = requested?;
+    let requested = ask(&access, new, now)?;
     let mut row = AuditRow::new(
         clock::now(),
         name_of(&Principal::Nobody),
@@ -54,6 +50,26 @@ pub(in crate::routes) async fn request(
     }
     access.pairing_changed.notify_waiters();
     Ok((StatusCode::CREATED, Json(answer(&requested))))
+}
+
+/// Takes the first word. A refused one wakes those who wait for news only where it has changed something: anybody may send as many
+/// as they like.
+fn ask(access: &Access, new: NewRequest, now: UnixMillis) -> Result<Requested, Failure> {
+    let offer = new.offer.as_ref().map(|claim| claim.id);
+    let mut authority = access.unlocked_authority()?;
+    let was_burned = is_burned(&authority, offer, now);
+    let requested = authority.request(new, now, &mut random::rng());
+    let has_burned = !was_burned && is_burned(&authority, offer, now);
+    drop(authority);
+    if has_burned {
+        access.pairing_changed.notify_waiters();
+    }
+    Ok(requested?)
+}
+
+fn is_burned(authority: &Authority, offer: Option<OfferId>, now: UnixMillis) -> bool {
+    let offer = offer.and_then(|id| authority.offer_by_id(id, now));
+    offer.is_some_and(|offer| offer.phase == OfferPhase::Burned)
 }
 
 fn parse(body: &wire::NewRequest, peer: &Peer) -> Result<NewRequest, Failure> {

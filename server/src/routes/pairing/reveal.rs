@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use http::{HeaderMap, StatusCode};
-use pairing::{Fault, Principal, PublicKey, RequestId};
+use pairing::{Authority, Fault, PairingCode, Principal, PublicKey, RequestId, RequestPhase, UnixMillis};
 use protocol::pairing::Reveal;
 
 use super::{audited_of, exactly, request_secret};
@@ -30,28 +30,45 @@ pub(in crate::routes) async fn reveal(
     let public_key = PublicKey::from_slice(&body.public_key.0)
         .map_err(|refused| Failure::pairing("malformed_key", Fault::Malformed, refused.to_string()))?;
     let now = clock::latest();
-    let is_first = {
+    let (revealed, has_changed) = {
         let mut authority = access.authority();
-        let before = authority
-            .request_by_id(id, now)
-            .is_some_and(|request| request.code.is_some());
-        authority.reveal(id, &secret, (&public_key, &nonce), &access.pin().to_string(), now)?;
-        !before
+        let before = stand(&authority, id, now);
+        let pin = access.pin().to_string();
+        let revealed = authority.reveal(id, &secret, (&public_key, &nonce), &pin, now);
+        (revealed, before != stand(&authority, id, now))
     };
-    if is_first {
-        let row = AuditRow::new(
-            clock::now(),
-            name_of(&Principal::Nobody),
-            &peer,
-            action::PAIRING_REVEALED,
-            id,
-        );
-        if let Err(failure) = audited_of(&access, &peer, row).await {
-            // The owner must not be asked about what the trail does not know.
-            let _ = access.authority().reject(id, now);
-            return Err(failure);
+    if let Err(refused) = revealed {
+        if has_changed {
+            access.pairing_changed.notify_waiters();
         }
+        return Err(refused.into());
+    }
+    // The same once more is no news: it has its row, and whoever waits was woken.
+    if !has_changed {
+        return Ok(StatusCode::NO_CONTENT);
+    }
+    let row = AuditRow::new(
+        clock::now(),
+        name_of(&Principal::Nobody),
+        &peer,
+        action::PAIRING_REVEALED,
+        id,
+    );
+    let audited = audited_of(&access, &peer, row).await;
+    if audited.is_err() {
+        // The owner must not be asked about what the trail does not know.
+        let _ = access.authority().reject(id, now);
     }
     access.pairing_changed.notify_waiters();
-    Ok(StatusCode::NO_CONTENT)
+    audited.map(|()| StatusCode::NO_CONTENT)
+}
+
+/// What a reveal may change.
+fn stand(
+    authority: &Authority,
+    id: RequestId,
+    now: UnixMillis,
+) -> Option<(RequestPhase, Option<PairingCode>)> {
+    let request = authority.request_by_id(id, now)?;
+    Some((request.phase, request.code))
 }

@@ -7,7 +7,7 @@ use http::{
     HeaderMap, StatusCode,
     header::{ETAG, IF_NONE_MATCH},
 };
-use pairing::OfferSecret;
+use pairing::{OfferId, OfferSecret, PollStatus};
 use protocol::{WireSecret, pairing as wire};
 
 use super::{
@@ -92,6 +92,67 @@ async fn an_offer_that_is_burned_ends_the_wait() {
     };
     let (answer, ()) = tokio::join!(offers(&world, 25, &known), guesses);
     assert_eq!(body(answer).await[0].state, "burned");
+}
+
+/// Whether somebody who waits for a change is woken by it.
+async fn wakes<T>(world: &World, act: impl Future<Output = T>) -> bool {
+    let mut changed = std::pin::pin!(world.access.pairing_changed.notified());
+    changed.as_mut().enable();
+    act.await;
+    futures_util::poll!(changed).is_ready()
+}
+
+#[tokio::test]
+async fn who_asks_by_an_offer_that_is_none_or_reveals_once_more_wakes_nobody() {
+    let world = world();
+    let (proof, _) = fragment(&world.offer(wire::NewOffer::default()).await.unwrap());
+    let guess = |id| wire::OfferProof {
+        id,
+        secret: WireSecret::new(OfferSecret::generate(&mut crate::random::rng()).reveal().as_str()),
+    };
+    let mut guesser = Phone::new(2);
+    for id in [OfferId::from_bytes([9; 8]), proof.id] {
+        assert!(!wakes(&world, guesser.ask(&world, "guesser", Some(guess(id)))).await);
+    }
+    let mut phone = Phone::new(1);
+    assert!(wakes(&world, phone.ask(&world, "phone", Some(proof))).await);
+    assert!(wakes(&world, phone.reveal(&world)).await);
+    assert!(!wakes(&world, phone.reveal(&world)).await);
+}
+
+#[tokio::test]
+async fn a_reveal_that_ends_its_request_ends_the_wait() {
+    let world = world();
+    let made = world.offer(wire::NewOffer::default()).await.unwrap();
+    world.revealed(Some(fragment(&made).0)).await;
+    let mut second = Phone::new(2);
+    second
+        .ask(&world, "second", Some(fragment(&made).0))
+        .await
+        .unwrap();
+    assert!(wakes(&world, second.reveal(&world)).await);
+    assert!(!wakes(&world, second.reveal(&world)).await, "it is over already");
+}
+
+#[tokio::test]
+async fn of_one_request_one_poll_is_held_and_the_newer_one_ends_the_older() {
+    let world = world();
+    let (phone, other) = (world.revealed(None).await, world.approved_as(2).await);
+    let long = Duration::from_secs(600);
+    let mut first = std::pin::pin!(phone.poll(&world, long));
+    assert!(futures_util::poll!(first.as_mut()).is_pending());
+    let mut second = std::pin::pin!(phone.poll(&world, long));
+    assert!(futures_util::poll!(second.as_mut()).is_pending());
+    assert_eq!(first.await.status, PollStatus::AuthorizationPending);
+    assert_eq!(world.access.held_polls.count(), 1);
+    assert_eq!(other.poll(&world, long).await.status, PollStatus::Approved);
+    assert!(
+        futures_util::poll!(second.as_mut()).is_pending(),
+        "others' are not its own"
+    );
+    world.approve(phone.id(), wire::Approve::default()).await.unwrap();
+    assert_eq!(second.await.status, PollStatus::Approved);
+    assert_eq!(world.access.held_polls.count(), 0);
 }
 
 #[tokio::test]
