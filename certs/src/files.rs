@@ -155,6 +155,23 @@ pub fn remove(path: &Path) -> Result<(), FileError> {
     }
 }
 
+/// Has a file or directory that is there already last under its name, whatever it is and whoever made it: whoever did may have
+/// failed after it had the name.
+///
+/// # Errors
+/// When the system says no, also where there is nothing.
+pub fn sync(path: &Path) -> Result<(), FileError> {
+    let found = path.symlink_metadata().map_err(|source| failed(path, source))?;
+    // Of anything else there is nothing but the name.
+    if found.is_file() {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        rustix::fs::open(path, flags, Mode::empty())
+            .and_then(rustix::fs::fsync)
+            .map_err(|errno| failed(path, errno.into()))?;
+    }
+    sync_directory(path.parent().unwrap_or(Path::new(".")))
+}
+
 /// Opens a new, empty private file to be filled and then given its name by [`publish`]; a leftover of a crash is removed.
 ///
 /// # Errors
@@ -334,7 +351,7 @@ mod tests {
     };
 
     use super::{
-        FileError, check, check_directory, create, create_partial, directory, overwrite, partial, read,
+        FileError, check, check_directory, create, create_partial, directory, overwrite, partial, read, sync,
     };
 
     fn mode(path: &std::path::Path) -> u32 {
@@ -375,6 +392,28 @@ mod tests {
         super::remove(&path).unwrap();
         assert!(!path.exists());
         super::remove(&path).unwrap();
+    }
+
+    #[test]
+    fn what_is_there_is_synced_whatever_it_is_and_what_is_not_or_cannot_be_is_an_error() {
+        let home = tempfile::tempdir().unwrap();
+        let (file, link, folder) = (
+            home.path().join("file"),
+            home.path().join("link"),
+            home.path().join("folder"),
+        );
+        fs::write(&file, "").unwrap();
+        symlink("nowhere", &link).unwrap();
+        fs::create_dir(&folder).unwrap();
+        for path in [&file, &link, &folder] {
+            sync(path).unwrap();
+        }
+        assert!(sync(&home.path().join("nothing")).is_err());
+        // A file system that lasts for nobody: fsync(2) is EINVAL there.
+        assert!(matches!(
+            sync(std::path::Path::new("/proc/self/status")),
+            Err(FileError::Io { .. })
+        ));
     }
 
     #[test]

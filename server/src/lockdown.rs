@@ -110,13 +110,13 @@ impl LockdownFile {
         !matches!(self.0.symlink_metadata(), Err(error) if error.kind() == io::ErrorKind::NotFound)
     }
 
-    /// Makes it last.
+    /// Makes it last. One that is there is synced once more: it may be what an attempt left that failed after it had its name.
     ///
     /// # Errors
     /// When the system says no.
     pub fn create(&self) -> Result<(), FileError> {
         match self.is_locked() {
-            true => Ok(()),
+            true => files::sync(&self.0),
             // Empty: a full disk has room for that.
             false => files::create(&self.0, &[]),
         }

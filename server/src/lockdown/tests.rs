@@ -100,6 +100,19 @@ async fn an_address_that_somebody_took_keeps_it_locked() {
     );
 }
 
+#[test]
+fn a_file_that_is_there_is_taken_for_lasting_only_once_it_is_synced() {
+    // It is there, and its file system can sync nothing.
+    let file = LockdownFile("/proc/self/status".into());
+    assert!(file.is_locked());
+    assert!(file.create().is_err());
+    let folder = tempfile::tempdir().unwrap();
+    let file = LockdownFile::new(folder.path());
+    for _ in 0..2 {
+        file.create().unwrap();
+    }
+}
+
 #[tokio::test]
 async fn a_disk_that_hangs_keeps_nothing_open() {
     let server = TestServer::start().await;
