@@ -179,15 +179,22 @@ impl Store {
         .await
     }
 
-    /// Stores another name or other rights of a device; without a row, where that is counted elsewhere.
+    /// Stores another name or other rights of a device; without a row, where that is counted elsewhere. Gives the row's number.
     ///
     /// # Errors
     /// When it could not be made to last: then nothing of it is stored.
-    pub async fn change_device(&self, device: Device, audit: Option<AuditRow>) -> Result<(), StoreError> {
+    pub async fn change_device(
+        &self,
+        device: Device,
+        audit: Option<AuditRow>,
+    ) -> Result<Option<u64>, StoreError> {
         let work = move |transaction: &Transaction<'_>| devices::change(transaction, &device);
         match audit {
-            Some(row) => self.change(Lane::Ordinary, row, work).await,
-            None => self.writer.run(Lane::Ordinary, work).await,
+            Some(row) => self
+                .change_numbered(Lane::Ordinary, vec![row], work)
+                .await
+                .map(Some),
+            None => self.writer.run(Lane::Ordinary, work).await.map(|()| None),
         }
     }
 
@@ -209,6 +216,20 @@ impl Store {
     /// When it could not be made to last: what it is about must not be done.
     pub async fn append_audit(&self, row: AuditRow) -> Result<(), StoreError> {
         self.change(Lane::Ordinary, row, |_| Ok(())).await
+    }
+
+    /// The same for a row that nobody is to cut off unnoticed; gives its number, for [`Store::until_epoch`].
+    ///
+    /// # Errors
+    /// As [`Store::append_audit`].
+    pub(crate) async fn append_audit_numbered(&self, row: AuditRow) -> Result<u64, StoreError> {
+        self.change_numbered(Lane::Ordinary, vec![row], |_| Ok(())).await
+    }
+
+    /// Returns when `keys/epoch` is as far as a row that widens something, so that a store of before it is refused; where the disk
+    /// does not take that, after a while, in which it is tried again and again.
+    pub(crate) async fn until_epoch(&self, row: u64) {
+        self.trail.epoch.until_written(row).await;
     }
 
     /// Deletes audit rows that are older than 400 days.
@@ -263,6 +284,20 @@ impl Store {
     where
         W: FnOnce(&Transaction<'_>) -> Result<(), StoreError> + Send + 'static,
     {
+        let stored = self.change_numbered(lane, rows, work);
+        async move { stored.await.map(drop) }
+    }
+
+    /// The same, and gives the number of the last of the rows.
+    fn change_numbered<W>(
+        &self,
+        lane: Lane,
+        rows: Vec<AuditRow>,
+        work: W,
+    ) -> impl Future<Output = Result<u64, StoreError>> + use<W>
+    where
+        W: FnOnce(&Transaction<'_>) -> Result<(), StoreError> + Send + 'static,
+    {
         let (trail, told) = (Arc::clone(&self.trail), Arc::clone(&self.trail));
         let is_urgent = rows.iter().any(|row| action::is_urgent(&row.action));
         let done: Vec<&'static str> = rows.iter().filter_map(AuditRow::done).collect();
@@ -278,7 +313,7 @@ impl Store {
             told.epoch.note(*reached, is_urgent);
             told.last.send_replace(reached.last.sequence);
         });
-        async move { stored.await.map(drop) }
+        async move { stored.await.map(|reached| reached.last.sequence) }
     }
 
     /// The latest audit rows, oldest first.

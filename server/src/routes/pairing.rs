@@ -86,9 +86,9 @@ fn paired_role(role: Option<Role>) -> Result<Option<Role>, Failure> {
     }
 }
 
-/// Writes a row before what it is about is done, or told: without the row it is not.
-async fn audited(access: &Access, row: AuditRow) -> Result<(), Failure> {
-    access.store.append_audit(row).await.map_err(|error| {
+/// Writes a row before what it is about is done, or told: without the row it is not. Gives its number.
+async fn audited(access: &Access, row: AuditRow) -> Result<u64, Failure> {
+    access.store.append_audit_numbered(row).await.map_err(|error| {
         tracing::error!(%error, "an audit row could not be written");
         Failure::StoreFailed
     })

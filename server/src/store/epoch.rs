@@ -11,6 +11,7 @@ use std::{
 
 use certs::{files, hex};
 use rusqlite::Transaction;
+use tokio::{sync::watch, time::timeout};
 
 use super::{
     StoreError, audit,
@@ -123,7 +124,11 @@ pub(super) fn behind(
     Ok((!same).then(|| format!("row {} of its audit trail is another", file.last.sequence)))
 }
 
-/// The thread that keeps the file: nobody waits for it. Dropping it writes what is not written yet.
+/// The thread that keeps the file. Dropping it writes what is not written yet.
+///
+/// Who approves a device or changes its rights waits for it, within bounds. Who revokes, ends a guest or locks down does not:
+/// nothing that takes something away waits for a second file, so a machine that loses power within a moment of such an answer may
+/// come back with a file that does not name the row.
 pub(super) struct EpochKeeper {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -133,6 +138,8 @@ pub(super) struct EpochKeeper {
 struct Shared {
     state: Mutex<State>,
     changed: Condvar,
+    /// The row that the file names.
+    written: watch::Sender<u64>,
 }
 
 #[derive(Default)]
@@ -140,6 +147,8 @@ struct State {
     /// What is not in the file yet, and since when.
     pending: Option<(Epoch, Instant)>,
     is_urgent: bool,
+    /// After a failure, when it is to be tried again.
+    not_before: Option<Instant>,
     is_closed: bool,
 }
 
@@ -166,6 +175,19 @@ impl EpochKeeper {
             self.shared.changed.notify_one();
         }
     }
+
+    /// Returns when the file names an urgent row, or a later one. A disk that does not take it is waited for no longer than
+    /// [`MOST_WAIT`]: the row itself is stored.
+    pub(super) async fn until_written(&self, sequence: u64) {
+        let mut written = self.shared.written.subscribe();
+        let naming = written.wait_for(|written| *written >= sequence);
+        if timeout(MOST_WAIT, naming).await.is_err() {
+            tracing::warn!(
+                sequence,
+                "the audit trail has come further than keys/epoch says: if it were cut off now, nobody would notice"
+            );
+        }
+    }
 }
 
 impl Drop for EpochKeeper {
@@ -186,30 +208,51 @@ impl Shared {
     }
 
     fn keep(&self, path: &Path) {
-        while let Some((epoch, is_last)) = self.next() {
-            if let Err(error) = epoch.write(path) {
-                tracing::error!(%error, "how far the audit trail has come could not be written down");
-                self.give_back(epoch);
+        let mut has_failed = false;
+        while let Some(next) = self.next() {
+            match next.epoch.write(path) {
+                Ok(()) => {
+                    has_failed = false;
+                    self.written.send_replace(next.epoch.last.sequence);
+                }
+                Err(error) => {
+                    // Said once, however often it is tried.
+                    if !has_failed {
+                        tracing::error!(%error, "how far the audit trail has come could not be written down");
+                    }
+                    has_failed = true;
+                    self.give_back(&next);
+                }
             }
-            if is_last {
+            if next.is_last {
                 return;
             }
         }
     }
 
-    /// The next to be written, once it is due, and whether nothing comes behind it; `None` at the end.
-    fn next(&self) -> Option<(Epoch, bool)> {
+    /// The next to be written, once it is due; `None` at the end.
+    fn next(&self) -> Option<Next> {
         let mut state = self.lock();
         loop {
             let age = state.pending.map(|(_, since)| since.elapsed());
-            let is_due = state.is_urgent || age.is_some_and(|age| age >= EVERY);
-            if state.is_closed || (is_due && state.pending.is_some()) {
-                state.is_urgent = false;
+            let is_wanted = age.is_some_and(|age| state.is_urgent || age >= EVERY);
+            let pause = state
+                .not_before
+                .map_or(Duration::ZERO, |at| at.saturating_duration_since(Instant::now()));
+            if state.is_closed || (is_wanted && pause.is_zero()) {
+                let was_urgent = std::mem::take(&mut state.is_urgent);
                 let is_last = state.is_closed;
-                return state.pending.take().map(|(epoch, _)| (epoch, is_last));
+                return state.pending.take().map(|(epoch, _)| Next {
+                    epoch,
+                    was_urgent,
+                    is_last,
+                });
             }
             // An addition that is not urgent wakes nobody, so the clock is looked at each minute.
-            let wait = EVERY.saturating_sub(age.unwrap_or_default());
+            let wait = match is_wanted {
+                true => pause,
+                false => EVERY.saturating_sub(age.unwrap_or_default()),
+            };
             state = self
                 .changed
                 .wait_timeout(state, wait)
@@ -218,21 +261,38 @@ impl Shared {
         }
     }
 
-    /// What could not be written is tried again within the next minute, unless something newer is there.
-    fn give_back(&self, epoch: Epoch) {
+    /// What could not be written is tried again, soon if it is urgent, or what is newer instead of it.
+    fn give_back(&self, failed: &Next) {
         let mut state = self.lock();
-        state.pending.get_or_insert((epoch, Instant::now()));
+        let now = Instant::now();
+        state.pending.get_or_insert((failed.epoch, now));
+        state.is_urgent |= failed.was_urgent;
+        state.not_before = Some(now + PAUSE);
     }
+}
+
+/// What is to be written.
+struct Next {
+    epoch: Epoch,
+    was_urgent: bool,
+    /// Nothing comes behind it.
+    is_last: bool,
 }
 
 /// A row that is not urgent may be cut off unnoticed for so long, if the machine loses power (access.md 8).
 const EVERY: Duration = Duration::from_secs(60);
+/// Between two tries at what is urgent.
+const PAUSE: Duration = Duration::from_secs(1);
+/// How long somebody's answer waits for the file.
+const MOST_WAIT: Duration = Duration::from_secs(2);
 const FILE: &str = "epoch";
 const VERSION: &str = "1";
 
 #[cfg(test)]
 mod tests {
-    use super::{Epoch, EpochKeeper, Link};
+    use std::{fs, time::Instant};
+
+    use super::{EVERY, Epoch, EpochKeeper, Link, MOST_WAIT};
 
     fn epoch(sequence: u64) -> Epoch {
         Epoch {
@@ -283,5 +343,41 @@ mod tests {
             std::thread::yield_now();
         }
         drop(keeper);
+    }
+
+    #[test]
+    fn what_is_urgent_and_failed_is_tried_again_soon() {
+        let home = tempfile::tempdir().unwrap();
+        let keys = home.path().join("keys");
+        let (began, keeper) = (Instant::now(), EpochKeeper::start(&keys).unwrap());
+        keeper.note(epoch(1), true);
+        // Until it has been tried.
+        while keeper.shared.lock().not_before.is_none() {
+            std::thread::yield_now();
+        }
+        fs::create_dir(&keys).unwrap();
+        while Epoch::read(&keys).unwrap().is_none() {
+            assert!(
+                began.elapsed() < EVERY / 2,
+                "not only when it would be written anyway"
+            );
+            std::thread::yield_now();
+        }
+        drop(keeper);
+    }
+
+    #[tokio::test]
+    async fn who_waits_for_a_row_goes_on_when_it_is_named_or_the_disk_does_not_take_it() {
+        let home = tempfile::tempdir().unwrap();
+        let keys = home.path().join("keys");
+        let keeper = EpochKeeper::start(&keys).unwrap();
+        keeper.note(epoch(1), true);
+        let began = Instant::now();
+        keeper.until_written(1).await;
+        assert!(began.elapsed() >= MOST_WAIT, "it is not there");
+        fs::create_dir(&keys).unwrap();
+        keeper.note(epoch(2), true);
+        keeper.until_written(1).await;
+        assert_eq!(Epoch::read(&keys).unwrap(), Some(epoch(2)));
     }
 }

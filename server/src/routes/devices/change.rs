@@ -70,7 +70,11 @@ pub(super) async fn whole(
     change: DeviceChange,
 ) -> Result<Json<DeviceRecord>, Failure> {
     let changing = tokio::spawn(async move {
-        let changed = apply(&access, &by, &peer, id, &change).await?;
+        let (changed, number) = apply(&access, &by, &peer, id, &change).await?;
+        // What was taken away is taken already, and what was given is not to be taken back unseen.
+        if let Some(number) = number {
+            access.store.until_epoch(number).await;
+        }
         Ok(Json(record(&access, &access.devices(), &changed.device)))
     });
     let changed = changing.await;
@@ -78,21 +82,22 @@ pub(super) async fn whole(
 }
 
 /// On the disk first, with its row; without it nothing changes. When it returns, nothing is written by the former rights any more.
+/// Gives the number of a row about other rights.
 async fn apply(
     access: &Access,
     by: &Principal,
     peer: &Peer,
     id: DeviceId,
     change: &DeviceChange,
-) -> Result<Changed, Failure> {
+) -> Result<(Changed, Option<u64>), Failure> {
     // One at a time, so that memory and store end with the same.
     let _turn = access.commits.lock().await;
     let (before, device) = would_be(access, id, change)?;
-    let row = AuditRow::new(clock::now(), name_of(by), peer, action_of(&before, &device), id)
-        .detail(difference(&before, &device));
+    let action = action_of(&before, &device);
+    let row = AuditRow::new(clock::now(), name_of(by), peer, action, id).detail(difference(&before, &device));
     // A device may call itself something else without end; whose rights change, the owner alone says.
     let row = access.admitted(by, peer, row);
-    access.store.change_device(device, row).await.map_err(|error| {
+    let number = access.store.change_device(device, row).await.map_err(|error| {
         tracing::error!(device = %id, %error, "a device's change could not be stored");
         Failure::StoreFailed
     })?;
@@ -109,7 +114,7 @@ async fn apply(
         until_quiet(ended).await;
         tracing::info!(device = %id, role = %changed.device.role, moved = changed.has_moved, "changed what a device may do");
     }
-    Ok(changed)
+    Ok((changed, number.filter(|_| action == action::ROLE_CHANGED)))
 }
 
 fn would_be(access: &Access, id: DeviceId, change: &DeviceChange) -> Result<(Device, Device), ChangeError> {

@@ -38,9 +38,10 @@ pub(in crate::routes) async fn approve(
             id,
         )
     };
-    if let Some(detail) = would_give(&access, id, &terms, now) {
-        audited(&access, row(id).detail(detail)).await?;
-    }
+    let number = match would_give(&access, id, &terms, now) {
+        Some(detail) => Some(audited(&access, row(id).detail(detail)).await?),
+        None => None,
+    };
     let approved = access.authority().approve(id, terms, now, &mut random::rng());
     if let Err(refused) = &approved {
         // Says that nothing came of a row before this one, or that the owner tried; it gives nothing, so it may fail.
@@ -49,6 +50,9 @@ pub(in crate::routes) async fn approve(
     approved?;
     access.pairing_changed.notify_waiters();
     access.devices_changed.notify_one();
+    if let Some(number) = number {
+        access.store.until_epoch(number).await;
+    }
     let view = access.authority().request_by_id(id, now);
     view.map(|view| Json(list_requests::view(view)))
         .ok_or(Failure::NotFound("there is no such pairing request"))

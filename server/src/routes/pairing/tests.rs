@@ -310,6 +310,31 @@ async fn a_poll_with_another_secret_learns_nothing() {
 }
 
 #[tokio::test]
+async fn a_yes_is_answered_when_the_epoch_names_it_and_holds_before() {
+    let world = world();
+    let phone = world.revealed(None).await;
+    // Nothing of this name can be made where a folder has it.
+    let blocker = world.home.path().join("keys/epoch.partial");
+    std::fs::create_dir(&blocker).unwrap();
+    let mut yes = std::pin::pin!(world.approve(phone.id(), wire::Approve::default()));
+    let is_approved = async {
+        let news = phone.poll(&world, Duration::from_secs(600)).await;
+        assert_eq!(news.status, PollStatus::Approved);
+    };
+    tokio::select! {
+        biased;
+        answer = &mut yes => panic!("it is not in keys/epoch: {answer:?}"),
+        () = is_approved => {}
+    }
+    std::fs::remove_dir(&blocker).unwrap();
+    yes.await.unwrap();
+    let epoch = std::fs::read_to_string(world.home.path().join("keys/epoch")).unwrap();
+    let rows = world.actions().await;
+    assert_eq!(rows.last().map(String::as_str), Some("pairing_approved"));
+    assert!(epoch.starts_with(&format!("1 {} ", rows.len())), "{epoch}");
+}
+
+#[tokio::test]
 async fn an_exchange_is_for_this_daemon_only() {
     let world = world();
     let phone = world.approved().await;
