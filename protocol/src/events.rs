@@ -9,7 +9,7 @@ use crate::sessions::Session;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EventsQuery {
-    /// The last sequence number that the client has seen.
+    /// The last sequence number that the client has seen. A guest's numbers are of one stream each: its next one begins anew.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<u64>,
 }

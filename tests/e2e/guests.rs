@@ -83,6 +83,57 @@ async fn a_guest_sees_what_is_printed_from_the_invitation_on_and_nothing_of_befo
 }
 
 #[tokio::test]
+async fn a_guests_recording_begins_with_the_size_that_the_session_had_when_it_was_invited() {
+    let daemon = TestDaemon::start().await;
+    let session = shell(&daemon).await;
+    let path = format!("/v1/sessions/{}", session.id);
+    let resize = async |columns: u16, rows: u16| {
+        let size = serde_json::json!({ "columns": columns, "rows": rows });
+        assert!(daemon.owner().post(&format!("{path}/size"), &size).await.status < 300);
+    };
+    resize(60, 15).await;
+    type_in(&daemon, &session, "before").await;
+    resize(70, 20).await;
+    let guest = Guest::of(&daemon, &[&session.id]).await;
+    type_in(&daemon, &session, "between").await;
+    resize(90, 30).await;
+    type_in(&daemon, &session, "behind").await;
+    let recording = guest.get(&format!("{path}/recording")).await.body;
+    let mut lines = recording.lines();
+    let head: serde_json::Value = serde_json::from_str(lines.next().unwrap()).unwrap();
+    assert_eq!(
+        (&head["term"]["cols"], &head["term"]["rows"]),
+        (&70.into(), &20.into())
+    );
+    let sizes: Vec<&str> = lines.filter(|line| line.contains(", \"r\", ")).collect();
+    assert_eq!(sizes.len(), 1, "{recording}");
+    assert!(sizes[0].contains("90x30"), "{recording}");
+}
+
+#[tokio::test]
+async fn the_numbers_of_a_guests_events_say_nothing_of_what_happens_elsewhere() {
+    let daemon = TestDaemon::start().await;
+    let (named, other) = (shell(&daemon).await, shell(&daemon).await);
+    let guest = Guest::of(&daemon, &[&named.id]).await;
+    for after in [None, Some(0), Some(7)] {
+        let mut events = guest.events(after).await;
+        assert_eq!(events.next().await, Some((1, Event::Gap)), "{after:?}");
+        let line = format!("unseen {after:?}");
+        type_in(&daemon, &other, &line).await;
+        daemon.device(Role::Viewer).await;
+        type_in(&daemon, &named, &line).await;
+        for number in 2..=3 {
+            let (told, event) = events.next().await.expect("the stream goes on");
+            assert_eq!(told, number, "{event:?}");
+            if number == 2 {
+                type_in(&daemon, &other, "and again").await;
+                type_in(&daemon, &named, &format!("{line} again")).await;
+            }
+        }
+    }
+}
+
+#[tokio::test]
 async fn with_scrollback_a_guest_sees_all_of_the_session() {
     let daemon = TestDaemon::start().await;
     let session = shell(&daemon).await;

@@ -1,4 +1,7 @@
 //! `GET /v1/events?after=`: server-sent events (WHATWG HTML, section 9.2).
+//!
+//! The numbers count what happens anywhere, so a guest gets others, which count what its own stream told it. It has to read again
+//! what it sees after each cut: that is little.
 
 use std::{borrow::Cow, convert::Infallible, time::Duration};
 
@@ -19,25 +22,28 @@ pub(crate) async fn events(
     On(connection): On,
     Query(query): Query<EventsQuery>,
 ) -> impl IntoResponse {
-    let follow = app.events.after(query.after);
+    let after = query.after.filter(|_| !is_guest(&permit));
+    let follow = app.events.after(after);
     let events = stream::unfold(
-        (follow, permit, connection),
-        async |(mut follow, permit, connection)| {
+        (follow, permit, connection, 0),
+        async |(mut follow, permit, connection, told)| {
             loop {
                 let (number, event) = tokio::select! {
                     biased;
                     () = connection.revoked() => return None,
                     () = connection.ending() => return None,
                     () = connection.until_changed(|| permit.is_current()) => return None,
-                next = follow.next() => next?,
+                    next = follow.next() => next?,
                 };
                 if !permit.is_current() {
                     return None;
                 }
                 if covers(&permit, &event) {
+                    let told = told + 1;
+                    let number = if is_guest(&permit) { told } else { number };
                     return Some((
                         Ok::<_, Infallible>(encode(number, &shown(&permit, &event))),
-                        (follow, permit, connection),
+                        (follow, permit, connection, told),
                     ));
                 }
             }
@@ -46,10 +52,14 @@ pub(crate) async fn events(
     Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
 }
 
+fn is_guest(permit: &Permit<View>) -> bool {
+    matches!(permit.principal(), Principal::Guest(_))
+}
+
 /// A guest is told less of a session than a device.
 fn shown<'a>(permit: &Permit<View>, event: &'a Event) -> Cow<'a, Event> {
     match event {
-        Event::Session { session } if matches!(permit.principal(), Principal::Guest(_)) => {
+        Event::Session { session } if is_guest(permit) => {
             let session = shown_to(permit, session.clone());
             Cow::Owned(Event::Session { session })
         }

@@ -10,7 +10,9 @@ use super::{Handle, SessionError, shown_to};
 pub(crate) struct Recording {
     records: terminal::Recording,
     lines: Lines,
-    head: Option<String>,
+    head: Option<Head>,
+    /// Read to find the size of the head.
+    first: Option<Recorded>,
     exit: Option<terminal::Exit>,
     handle: Handle,
     permit: Permit<View>,
@@ -27,17 +29,17 @@ impl Handle {
         self.at_hand(&permit)?;
         let engine = self.record.engine()?;
         let session = shown_to(&permit, self.record.show());
-        let head = json!({
-            "version": 3,
-            "term": term(engine.first_size().await),
-            "timestamp": session.created_at.as_second(),
-            "title": session.title.unwrap_or(session.name),
-            "command": session.command,
-        });
+        let head = Head {
+            size: engine.first_size().await,
+            timestamp: session.created_at.as_second(),
+            title: session.title.unwrap_or(session.name),
+            command: session.command,
+        };
         Ok(Recording {
             records: engine.recording(),
             lines: Lines::default(),
-            head: Some(format!("{head}\n")),
+            head: Some(head),
+            first: None,
             // Read before the records: once it says so, they are complete.
             exit: engine.state().borrow().exit(),
             since: self.since(&permit).unwrap_or(Offset::START),
@@ -53,21 +55,17 @@ impl Recording {
     /// # Errors
     /// [`SessionError`] where more would come: the permit is none any more, or the disk does not give it.
     pub(crate) async fn next(&mut self) -> Result<Option<String>, SessionError> {
-        if let Some(head) = self.head.take() {
-            return Ok(Some(head));
+        if let Some(mut head) = self.head.take() {
+            self.first = self.skip(&mut head.size).await?;
+            return Ok(Some(head.line()));
         }
         loop {
-            if !self.permit.is_current() {
-                return Err(SessionError::Ended);
-            }
-            let record = self.records.next().await.map_err(|error| {
-                tracing::warn!(session = self.handle.id(), %error, "a recording breaks off");
-                SessionError::Stored(error)
-            })?;
-            let Some(record) = record else { break };
-            let Some(record) = from(self.since, record) else {
-                continue;
+            let first = self.first.take();
+            let record = match first {
+                Some(first) => Some(first),
+                None => self.record().await?,
             };
+            let Some(record) = record else { break };
             let lines = self.lines.of(record);
             if !lines.is_empty() {
                 return Ok(Some(lines));
@@ -80,15 +78,65 @@ impl Recording {
         let is_known = self.handle.record.show().exit.is_some();
         Ok(Some(self.lines.end(exit)).filter(|_| is_known))
     }
+
+    /// Reads what is not for this principal; of that, only the size that the terminal has at the end of it counts. Gives what
+    /// comes first behind it.
+    async fn skip(&mut self, size: &mut Size) -> Result<Option<Recorded>, SessionError> {
+        if self.since == Offset::START {
+            return Ok(None);
+        }
+        while let Some(record) = self.record().await? {
+            match record.event {
+                Event::Size(other) if record.offset <= self.since => *size = other,
+                _ => {
+                    if let Some(first) = from(self.since, record) {
+                        return Ok(Some(first));
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    async fn record(&mut self) -> Result<Option<Recorded>, SessionError> {
+        if !self.permit.is_current() {
+            return Err(SessionError::Ended);
+        }
+        self.records.next().await.map_err(|error| {
+            tracing::warn!(session = self.handle.id(), %error, "a recording breaks off");
+            SessionError::Stored(error)
+        })
+    }
 }
 
-/// What of a record comes after the offset; sizes of before say how wide that is.
+/// The first line.
+struct Head {
+    size: Size,
+    timestamp: i64,
+    title: String,
+    command: String,
+}
+
+impl Head {
+    fn line(self) -> String {
+        let head = json!({
+            "version": 3,
+            "term": term(self.size),
+            "timestamp": self.timestamp,
+            "title": self.title,
+            "command": self.command,
+        });
+        format!("{head}\n")
+    }
+}
+
+/// What of a record of output comes after the offset.
 fn from(since: Offset, record: Recorded) -> Option<Recorded> {
     let Event::Output(bytes) = &record.event else {
         return Some(record);
     };
     let before = usize::try_from(since.since(record.offset)).unwrap_or(usize::MAX);
-    if record.offset >= since || bytes.is_empty() {
+    if record.offset >= since {
         return Some(record);
     }
     let rest = bytes.get(before..).filter(|rest| !rest.is_empty())?.to_vec();
