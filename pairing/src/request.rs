@@ -136,6 +136,8 @@ pub enum RejectCause {
     LockedDown,
     /// The daemon has another identity key than the one that the device was shown.
     KeyRotated,
+    /// The daemon could not write down what it must of every request.
+    StoreFailed,
 }
 
 /// Where a request stands at a given time.
@@ -329,6 +331,7 @@ impl RejectCause {
             Self::OfferEnded => "offer_ended",
             Self::LockedDown => "locked_down",
             Self::KeyRotated => "key_rotated",
+            Self::StoreFailed => "store_failed",
         }
     }
 }
@@ -344,6 +347,7 @@ impl fmt::Display for RejectCause {
             Self::OfferEnded => "the offer has ended",
             Self::LockedDown => "the daemon was locked down",
             Self::KeyRotated => "the daemon has another identity key now",
+            Self::StoreFailed => "the daemon could not write its store",
         })
     }
 }

@@ -114,7 +114,7 @@ pub enum PollStatus {
     AuthorizationPending,
     /// Likewise, and this poll came too fast.
     SlowDown,
-    /// The owner said no, or the offer belongs to another.
+    /// The owner said no, the offer belongs to another, or the daemon ended it: the cause tells.
     AccessDenied,
     /// Begin again.
     ExpiredToken,

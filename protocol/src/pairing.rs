@@ -159,7 +159,8 @@ pub struct Poll {
     #[cfg_attr(feature = "ts", ts(optional))]
     pub exchange_nonce: Option<String>,
     /// Why it will not be a device, where it is not that time ran out: `request_rejected`, `request_displaced`,
-    /// `request_superseded`, `offer_withdrawn`, `offer_claimed`, `offer_ended`, `locked_down` or `key_rotated`.
+    /// `request_superseded`, `offer_withdrawn`, `offer_claimed`, `offer_ended`, `locked_down`, `key_rotated` or
+    /// `store_failed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "ts", ts(optional))]
     pub cause: Option<String>,

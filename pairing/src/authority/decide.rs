@@ -62,6 +62,11 @@ impl Authority {
         Ok(())
     }
 
+    /// Ends a request of which its embedder could not write down what it must: nobody has decided.
+    pub fn abandon(&mut self, id: RequestId, now: UnixMillis) {
+        self.end(id, RejectCause::StoreFailed, now);
+    }
+
     fn grant(&self, request: &PairingRequest, terms: ApproveTerms, now: UnixMillis) -> Grant {
         let offer = request.offer.and_then(|id| self.offers.get(&id));
         let offered = offer.map(|offer| offer.terms.offered()).unwrap_or_default();

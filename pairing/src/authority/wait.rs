@@ -41,7 +41,8 @@ impl Authority {
                 | RejectCause::OfferWithdrawn
                 | RejectCause::OfferClaimed
                 | RejectCause::LockedDown
-                | RejectCause::KeyRotated,
+                | RejectCause::KeyRotated
+                | RejectCause::StoreFailed,
             ) => PollStatus::AccessDenied,
             RequestPhase::Rejected(
                 RejectCause::Displaced | RejectCause::Superseded | RejectCause::OfferEnded,

@@ -215,6 +215,7 @@ fn every_reason_of_an_end_has_its_own_code_and_sentence() {
         RejectCause::OfferEnded,
         RejectCause::LockedDown,
         RejectCause::KeyRotated,
+        RejectCause::StoreFailed,
     ];
     assert_eq!(
         causes

@@ -391,7 +391,8 @@ interval: number,
 exchange_nonce?: string, 
 /**
  * Why it will not be a device, where it is not that time ran out: `request_rejected`, `request_displaced`,
- * `request_superseded`, `offer_withdrawn`, `offer_claimed`, `offer_ended`, `locked_down` or `key_rotated`.
+ * `request_superseded`, `offer_withdrawn`, `offer_claimed`, `offer_ended`, `locked_down`, `key_rotated` or
+ * `store_failed`.
  */
 cause?: string, };
 

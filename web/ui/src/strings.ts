@@ -73,6 +73,7 @@ export const strings = {
       offer_claimed: "Another device was first with this offer. Nothing was paired here.",
       locked_down: "The daemon was locked down meanwhile, and nothing is paired until its owner lifts that.",
       key_rotated: "The daemon has another key now, so whoever waited has to begin again. Nothing was paired.",
+      store_failed: "The daemon could not write to its disk, so it ended the request; nobody said no. Nothing was paired.",
     } as Partial<Record<string, string>>,
     expiredTitle: "Time ran out",
     expiredText: "The offer or the request is over. Nothing was paired.",

@@ -303,6 +303,10 @@ fn ended(name: &str, cause: Option<&str>) -> Failure {
         Some("offer_ended") => (format!("the offer of {name} has ended"), another),
         Some("request_displaced") => (format!("too many devices were waiting at {name}"), again),
         Some("request_superseded") => (format!("this machine has asked {name} again since"), again),
+        Some("store_failed") => (
+            format!("{name} could not write its store, and ended the request; nobody said no"),
+            "have its owner see whether the disk is full or read-only, then ask again with `transom remote add`",
+        ),
         // A daemon of before says no more than that.
         None | Some("request_rejected") => {
             let detail = format!("the owner of {name} said no");

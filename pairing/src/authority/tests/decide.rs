@@ -247,6 +247,22 @@ fn who_waits_while_the_key_is_rotated_is_told_so_and_not_that_the_owner_said_no(
 }
 
 #[test]
+fn a_request_that_could_not_be_written_down_is_over_and_nobody_has_said_no() {
+    let mut pairing = Pairing::new();
+    let device = pairing.revealed(1);
+    pairing.authority.abandon(device.id(), pairing.now);
+    let answer = pairing.poll(&device);
+    assert_eq!(
+        (answer.status, answer.cause),
+        (PollStatus::AccessDenied, Some(RejectCause::StoreFailed))
+    );
+    assert_eq!(
+        pairing.approve(&device),
+        Err(ApproveError::Rejected(RejectCause::StoreFailed))
+    );
+}
+
+#[test]
 fn a_lock_down_also_ends_what_was_on_its_way_to_the_store_and_did_not_arrive() {
     let mut pairing = Pairing::new();
     let device = pairing.approved(1);

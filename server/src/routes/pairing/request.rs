@@ -45,7 +45,7 @@ pub(in crate::routes) async fn request(
     }
     if let Err(failure) = audited_of(&access, &peer, row).await {
         // Its secret was told to nobody: it must not wait for an owner's answer.
-        let _ = access.authority().reject(requested.id, now);
+        access.authority().abandon(requested.id, now);
         return Err(failure);
     }
     access.pairing_changed.notify_waiters();

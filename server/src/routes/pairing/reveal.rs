@@ -57,7 +57,7 @@ pub(in crate::routes) async fn reveal(
     let audited = audited_of(&access, &peer, row).await;
     if audited.is_err() {
         // The owner must not be asked about what the trail does not know.
-        let _ = access.authority().reject(id, now);
+        access.authority().abandon(id, now);
     }
     access.pairing_changed.notify_waiters();
     audited.map(|()| StatusCode::NO_CONTENT)

@@ -244,6 +244,20 @@ async fn without_its_row_nothing_is_given() {
 }
 
 #[tokio::test]
+async fn a_device_whose_reveal_could_not_be_written_is_told_so_and_not_that_the_owner_said_no() {
+    let world = world();
+    let mut phone = Phone::new(1);
+    phone.ask(&world, "phone", None).await.unwrap();
+    world.access.store.break_writes().await;
+    assert_eq!(code_of(phone.reveal(&world).await), "store_failed");
+    let news = phone.poll(&world, Duration::ZERO).await;
+    assert_eq!(
+        (news.status, news.cause),
+        (PollStatus::AccessDenied, Some(pairing::RejectCause::StoreFailed))
+    );
+}
+
+#[tokio::test]
 async fn a_commit_that_the_store_refuses_makes_no_device_and_may_be_tried_again() {
     let world = world();
     let phone = world.approved().await;
