@@ -6,6 +6,7 @@ pub(crate) mod upkeep;
 use std::{borrow::Cow, time::Duration};
 
 use pairing::{Principal, UnixMillis};
+use tokio::time::timeout;
 
 pub(crate) use self::damper::{Damper, Share};
 use crate::{access::Access, authenticate::name_of, peer::Peer, store::StoreError};
@@ -111,6 +112,19 @@ impl Access {
             taken.map_err(|retry_after| NotAppended::TooMany { retry_after })?;
         }
         Ok(self.store.append_audit(row).await?)
+    }
+
+    /// Appends a row about something that the owner took away, once that is done. A store that fails gives nothing back: the log
+    /// says so. One that hangs is waited for a moment; the row is written when it goes on.
+    pub(crate) async fn append_audit_of_end(&self, row: AuditRow) {
+        let (action, target) = (row.action.clone(), row.target.clone());
+        match timeout(LAST, self.store.append_audit(row)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => {
+                tracing::warn!(%action, target, %error, "what was done could not be written to the audit trail");
+            }
+            Err(_) => tracing::warn!(%action, target, "the row of what was done waits for the disk"),
+        }
     }
 
     /// The row, where it is one of those that a principal may have written; else it is counted here.
@@ -325,3 +339,6 @@ pub mod action {
         .contains(&action)
     }
 }
+
+/// How long an answer waits for the row of what is done already.
+const LAST: Duration = Duration::from_secs(1);

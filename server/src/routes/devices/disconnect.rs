@@ -26,15 +26,39 @@ pub(crate) async fn disconnect(
     if access.devices().get(id).is_none() {
         return Err(UnknownDevice.into());
     }
+    // Like a revocation it waits for nothing.
+    let closed = access.connections().disconnect(id) as u64;
     let principal = name_of(permit.principal());
     let row = AuditRow::new(clock::now(), principal, &peer, action::DEVICE_DISCONNECTED, id);
-    if let Err(error) = access.store.append_audit(row).await {
-        // It gives nothing, so it goes on without its row.
-        tracing::error!(%error, "a disconnect could not be written to the audit trail");
-    }
-    let closed = access.connections().disconnect(id) as u64;
+    access.append_audit_of_end(row).await;
     Ok(Json(Disconnected {
         device_id: id,
         closed,
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use pairing::Role;
+
+    use crate::testing::TestServer;
+
+    #[tokio::test]
+    async fn a_device_is_disconnected_before_the_disk_has_answered() {
+        let server = TestServer::start().await;
+        let phone = server.device(Role::Viewer, false).await;
+        let mut open = server.http1().await;
+        assert_eq!(open.get("/v1/whoami", Some(&phone)).await.status, 200);
+        let held = server.access.store.hold_writes();
+        let path = format!("/v1/devices/{}/connections", phone.id);
+        let answer = server.owner().await.delete(&path, None).await;
+        assert_eq!(answer.json()["closed"], 1);
+        server.until_none_of(phone.id).await;
+        drop(held);
+        // A later row is written behind it.
+        server.owner().await.delete(&path, None).await;
+        let rows = server.access.store.audit_rows(2).await.unwrap();
+        let actions: Vec<&str> = rows.iter().map(|row| &*row.action).collect();
+        assert_eq!(actions, ["device_disconnected"; 2]);
+    }
 }

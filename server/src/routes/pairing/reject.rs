@@ -5,7 +5,6 @@ use std::sync::Arc;
 use http::StatusCode;
 use pairing::{RequestId, marker::DeviceManage};
 
-use super::audited;
 use crate::{
     access::Access,
     audit::{AuditRow, action},
@@ -24,22 +23,18 @@ pub(in crate::routes) async fn reject(
     Path(id): Path<RequestId>,
 ) -> Result<StatusCode, Failure> {
     let now = clock::latest();
-    let is_live = access
-        .authority()
-        .request_by_id(id, now)
-        .is_some_and(|request| request.phase.is_live());
-    if is_live {
-        let row = AuditRow::new(
-            clock::now(),
-            name_of(permit.principal()),
-            &peer,
-            action::PAIRING_REJECTED,
-            id,
-        );
-        // A no gives nothing away: it goes on without its row, whose failure is in the log.
-        let _ = audited(&access, row).await;
-    }
-    access.authority().reject(id, now)?;
+    // A no gives nothing away, and waits for nothing.
+    let was_live = {
+        let mut authority = access.authority();
+        let request = authority.request_by_id(id, now);
+        authority.reject(id, now)?;
+        request.is_some_and(|request| request.phase.is_live())
+    };
     access.pairing_changed.notify_waiters();
+    if was_live {
+        let principal = name_of(permit.principal());
+        let row = AuditRow::new(clock::now(), principal, &peer, action::PAIRING_REJECTED, id);
+        access.append_audit_of_end(row).await;
+    }
     Ok(StatusCode::NO_CONTENT)
 }

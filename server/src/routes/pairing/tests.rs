@@ -3,7 +3,7 @@ mod harness;
 mod held_back;
 mod locked_down;
 
-use std::{future::pending, time::Duration};
+use std::{future::pending, task::Poll, time::Duration};
 
 use http::StatusCode;
 use pairing::{DeviceId, OfferId, PollStatus, Principal, RequestSecret, Role};
@@ -281,6 +281,36 @@ async fn the_owners_no_goes_on_when_the_store_fails() {
         phone.poll(&world, Duration::ZERO).await.status,
         PollStatus::AccessDenied
     );
+}
+
+#[tokio::test]
+async fn what_the_owner_takes_back_is_gone_before_the_disk_has_answered_and_without_it() {
+    for hangs in [true, false] {
+        let world = world();
+        let phone = world.revealed(None).await;
+        let made = world.offer(wire::NewOffer::default()).await.unwrap();
+        let before = world.actions().await.len();
+        if !hangs {
+            world.access.store.break_writes().await;
+        }
+        let held = hangs.then(|| world.access.store.hold_writes());
+        let withdraw = world.withdraw_as(world.owner(), made.id);
+        let mut both = Box::pin(futures_util::future::join(world.reject(phone.id()), withdraw));
+        let at_once = futures_util::poll!(&mut both);
+        let news = phone.poll(&world, Duration::ZERO).await;
+        assert_eq!(news.status, PollStatus::AccessDenied);
+        assert_eq!(world.offers().await[0].state, "withdrawn");
+        let (no, withdrawn) = match at_once {
+            Poll::Ready(answers) => answers,
+            Poll::Pending => both.await,
+        };
+        no.unwrap();
+        withdrawn.unwrap();
+        drop(held);
+        while hangs && world.actions().await.len() < before + 2 {
+            tokio::task::yield_now().await;
+        }
+    }
 }
 
 #[tokio::test]

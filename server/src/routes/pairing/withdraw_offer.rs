@@ -5,7 +5,6 @@ use std::sync::Arc;
 use http::StatusCode;
 use pairing::{OfferError, OfferId, marker::DeviceManage};
 
-use super::audited;
 use crate::{
     access::Access,
     audit::{AuditRow, action},
@@ -24,23 +23,24 @@ pub(in crate::routes) async fn withdraw(
     Path(id): Path<OfferId>,
 ) -> Result<StatusCode, Failure> {
     let now = clock::latest();
-    let offers = access.authority().offers(now);
-    let offer = offers.iter().find(|offer| offer.id == id).ok_or_else(not_found)?;
-    // One that has ended stays what it is.
-    if offer.phase.is_live() {
-        let principal = name_of(permit.principal());
-        let row = AuditRow::new(clock::now(), principal, &peer, action::OFFER_WITHDRAWN, id);
-        audited(&access, row).await?;
-    }
-    access
-        .authority()
-        .withdraw(id, now)
-        .map_err(|error| match error {
+    // It takes something back, and waits for nothing.
+    let was_live = {
+        let mut authority = access.authority();
+        let offer = authority.offer_by_id(id, now).ok_or_else(not_found)?;
+        authority.withdraw(id, now).map_err(|error| match error {
             // To a device that shows an offer this is a wrong credential; the owner named something that is gone.
             OfferError::Unknown => not_found(),
             other => other.into(),
         })?;
+        offer.phase.is_live()
+    };
     access.pairing_changed.notify_waiters();
+    // One that has ended stays what it is.
+    if was_live {
+        let principal = name_of(permit.principal());
+        let row = AuditRow::new(clock::now(), principal, &peer, action::OFFER_WITHDRAWN, id);
+        access.append_audit_of_end(row).await;
+    }
     Ok(StatusCode::NO_CONTENT)
 }
 
