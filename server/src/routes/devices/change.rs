@@ -145,7 +145,9 @@ fn difference(before: &Device, after: &Device) -> String {
         said.push(format!("can_revoke {}", after.can_revoke));
     }
     if before.label != after.label {
-        said.push(format!("called {} instead of {}", after.label, before.label));
+        // Quoted: a device chooses it, and it must not read as another part of this row.
+        let [after, before] = [after, before].map(|device| device.label.as_str());
+        said.push(format!("called {after:?} instead of {before:?}"));
     }
     if before.expires_at != after.expires_at {
         let [after, before] = [after.expires_at, before.expires_at].map(end);
@@ -170,4 +172,43 @@ fn node(bound: Option<&TailnetIdentity>) -> String {
 
 fn end(at: Option<UnixMillis>) -> String {
     at.map_or_else(|| "never".to_owned(), |at| format!("at {}", clock::shown(at)))
+}
+
+#[cfg(test)]
+mod tests {
+    use pairing::{Device, DeviceId, Role, TokenHash, UnixMillis};
+
+    use super::difference;
+
+    fn called(label: &str) -> Device {
+        Device {
+            id: DeviceId::from_bytes([1; 8]),
+            label: label.parse().unwrap(),
+            public_key: None,
+            role: Role::Viewer,
+            can_revoke: false,
+            any_path: false,
+            token_hash: TokenHash::from_bytes([1; 32]),
+            created: UnixMillis(0),
+            approved_from: String::new(),
+            tailnet: None,
+            expires_at: None,
+            last_seen: None,
+            last_address: None,
+        }
+    }
+
+    #[test]
+    fn a_label_reads_as_nothing_else_of_its_row() {
+        let forged = "x, can_revoke true\" instead of \"y";
+        assert_eq!(
+            difference(&called("phone"), &called(forged)),
+            r#"called "x, can_revoke true\" instead of \"y" instead of "phone""#
+        );
+        assert_eq!(
+            difference(&called("한 🙂"), &called("é")),
+            r#"called "é" instead of "한 🙂""#,
+            "what people read stays readable"
+        );
+    }
 }
