@@ -148,7 +148,7 @@ pub struct Access {
     pub(crate) pairing_changed: Notify,
     /// The device's polls that wait for such a change.
     pub(crate) held_polls: HeldPolls,
-    /// Held through a commit, so that there is one at a time.
+    /// Held through a commit, a change of a device or a yes, so that there is one at a time and its row says what it did.
     pub(crate) commits: tokio::sync::Mutex<()>,
     /// Woken when a device or a guest joins, or a request is approved, since it may be the next to expire.
     pub(crate) devices_changed: Notify,

@@ -28,7 +28,6 @@ pub(in crate::routes) async fn approve(
     OptionalJson(body): OptionalJson<Approve>,
 ) -> Result<Json<RequestView>, Failure> {
     let terms = terms(&body)?;
-    let now = clock::latest();
     let row = |id| {
         AuditRow::new(
             clock::now(),
@@ -38,6 +37,9 @@ pub(in crate::routes) async fn approve(
             id,
         )
     };
+    // Of two at once the second finds what the first one gave, and has no row that says something else.
+    let turn = access.commits.lock().await;
+    let now = clock::latest();
     let number = match would_give(&access, id, &terms, now) {
         Some(detail) => Some(audited(&access, row(id).detail(detail)).await?),
         None => None,
@@ -48,6 +50,7 @@ pub(in crate::routes) async fn approve(
         let _ = audited(&access, row(id).outcome(refused.code())).await;
     }
     approved?;
+    drop(turn);
     access.pairing_changed.notify_waiters();
     access.devices_changed.notify_one();
     if let Some(number) = number {

@@ -379,6 +379,29 @@ async fn a_yes_is_answered_when_the_epoch_names_it_and_holds_before() {
 }
 
 #[tokio::test]
+async fn of_two_yeses_at_once_the_trail_says_the_one_that_gave_something() {
+    let world = world();
+    let phone = world.revealed(None).await;
+    let yes = |role| {
+        world.approve(
+            phone.id(),
+            wire::Approve {
+                role: Some(role),
+                ..Default::default()
+            },
+        )
+    };
+    let (one, other) = tokio::join!(yes(Role::Viewer), yes(Role::Operator));
+    let (one, other) = (one.unwrap(), other.unwrap());
+    assert_eq!((one.device_id, one.role), (other.device_id, other.role));
+    let rows = world.access.store.audit_rows(100).await.unwrap();
+    let yeses = rows.iter().filter(|row| row.action == "pairing_approved");
+    let details: Vec<_> = yeses.map(|row| row.detail.as_deref().unwrap()).collect();
+    let expected = format!("role {}, can_revoke false, any_path false", one.role);
+    assert_eq!(details, [expected]);
+}
+
+#[tokio::test]
 async fn an_exchange_is_for_this_daemon_only() {
     let world = world();
     let phone = world.approved().await;
