@@ -1,10 +1,11 @@
-//! An application behind paired devices and revocation: `cargo run -p server --example embed -- FOLDER` says address and pin.
-//! Pair by `transom remote add ADDRESS`; say yes by `TRANSOM_DIR=FOLDER transom approve CODE`, no more by `transom revoke`.
+//! An application behind paired devices, guests and revocation: `cargo run -p server --example embed -- FOLDER` says where it is.
+//! Pair by `transom remote add ADDRESS`; say yes by `TRANSOM_DIR=FOLDER transom approve CODE`; invite by its `POST /v1/guests`.
 
 use std::{env, error::Error, fs, path::PathBuf, sync::Arc};
 
-use axum::{Router, routing::get};
+use axum::{Router, extract::Path, routing::get};
 use certs::{Identity, Names, Resolver, UnixTime};
+use pairing::View;
 use server::{Access, Deps, Listener, LockdownFile, OneDoor, Routes, Server, ServerConfig, Store, clock};
 use tokio::net::{TcpListener, UnixListener};
 
@@ -25,11 +26,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let unix = Listener::Unix(UnixListener::bind(socket)?);
     println!("{address} {pin}");
 
-    let application = Router::new().route("/", get(async || "Hello, device!"));
-    let routes = Routes::new().mount::<pairing::View>("/hello", None, application);
+    let hello = get(async |Path(name): Path<String>| format!("Hello, {name}!"));
+    let routes = Routes::new().mount::<View>("/hello/{name}", Some("name"), Router::new().route("/", hello));
     let door = Arc::new(OneDoor::new(address, &config));
-    let deps = Deps::new(opened, pin, door, LockdownFile::new(&folder));
-    let about = ServerConfig::new("greeting", env!("CARGO_PKG_VERSION"));
+    let mut deps = Deps::new(opened, pin, door, LockdownFile::new(&folder));
+    deps.stands_at = Arc::new(|name| ["world", "moon"].contains(&name.as_str()).then_some(0));
+    let mut about = ServerConfig::new("greeting", env!("CARGO_PKG_VERSION"));
+    about.link_authority = Some(address.to_string());
     let server = Server::new(Access::new(about, deps)).routes(routes, &());
     let tls = Listener::Tls { listener, config };
     server.serve(vec![unix, tls], server::Stop::new()).await?;

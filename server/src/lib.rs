@@ -2,7 +2,7 @@
 //!
 //! A [`Server`] takes listeners and a [`Stop`], opens nothing itself, and puts a Unix socket, TLS, paired devices, revocation
 //! and an audit trail around an application's own [`Routes`]. It knows nothing of what those routes do: only opaque resources,
-//! and the scopes that a route demands. `examples/embed.rs` is a whole one, in fewer than 40 lines.
+//! and the scopes that a route demands. `examples/embed.rs` is a whole one, with guests, in 40 lines.
 //!
 //! # What you get
 //!
@@ -46,6 +46,8 @@
 //!   it. A Unix socket that others can reach hands out the owner's rights.
 //! - The [`Doors`] by which remote listeners come back when a lock-down is lifted, as [`OneDoor`] does, and the [`LockdownFile`]
 //!   in that folder: while it is there, remote listeners are closed whoever bound them.
+//! - Where a resource stands now, as [`Deps::stands_at`], if guests are to be invited, and [`ServerConfig::link_authority`] for
+//!   links of any kind. Without them, nothing can be looked at by a guest, and nobody is invited by a link.
 //! - A [`LocalOrigin`], if programs run on behalf of your resources: it tells them from the owner. [`Deps::new`] takes
 //!   every program of this user for the owner. Likewise a [`WhoIs`], where a listener is one of a tailnet.
 //! - A Tokio runtime, and the [`Stop`] that ends it all.

@@ -6,7 +6,8 @@ use std::{
     process::Stdio,
 };
 
-use harness::{Elsewhere, Owner, Pairing, TlsClient, example, within};
+use harness::{DeviceKey, Elsewhere, Invitation, Owner, Pairing, TlsClient, example, within};
+use protocol::guests::NewInvitation;
 use tempfile::TempDir;
 use tokio::{
     io::{AsyncBufReadExt, BufReader},
@@ -18,7 +19,7 @@ async fn an_embedded_application_is_behind_paired_devices_and_their_revocation()
     let (_kept, folder) = folder();
     let Embedded { address, pin, .. } = &Embedded::start(&folder).await;
     let owner = Owner::new(folder.join("transom.sock"));
-    let stranger = TlsClient::new(*address, pin).get("/hello", None).await;
+    let stranger = TlsClient::new(*address, pin).get("/hello/world", None).await;
     assert_eq!(stranger.verdict(), "401 unauthenticated");
 
     let mut pairing = Pairing::without_offer(*address, pin);
@@ -35,16 +36,58 @@ async fn an_embedded_application_is_behind_paired_devices_and_their_revocation()
     );
     let device = pairing.into_device(&exchanged);
 
-    let hello = device.get("/hello").await;
-    assert_eq!((hello.status, hello.body.as_str()), (200, "Hello, device!"));
+    let hello = device.get("/hello/moon").await;
+    assert_eq!((hello.status, hello.body.as_str()), (200, "Hello, moon!"));
     let unproven = TlsClient::new(*address, pin)
-        .get("/hello", Some(device.token()))
+        .get("/hello/world", Some(device.token()))
         .await;
     assert_eq!(unproven.verdict(), "401 proof_required");
     let access = device.access().await;
     owner.revoke(device.id()).await;
-    let dead = TlsClient::new(*address, pin).get("/hello", Some(&access)).await;
+    let dead = TlsClient::new(*address, pin)
+        .get("/hello/world", Some(&access))
+        .await;
     assert_eq!(dead.verdict(), "401 revoked");
+}
+
+#[tokio::test]
+async fn a_guest_of_an_embedded_application_sees_what_it_was_invited_to_and_nothing_else_until_it_is_ended() {
+    let (_kept, folder) = folder();
+    let Embedded { address, pin, .. } = &Embedded::start(&folder).await;
+    let owner = Owner::new(folder.join("transom.sock"));
+    let mut wish = NewInvitation {
+        sessions: vec!["nothing".to_owned()],
+        expires_in: 3600,
+        count: None,
+        with_scrollback: false,
+        login: None,
+    };
+    let nowhere = owner.post("/v1/guests", &wish).await;
+    assert_eq!(nowhere.verdict(), "404 not_found");
+    wish.sessions = vec!["world".to_owned()];
+    let invitation = Invitation::by(&owner, &wish).await.remove(0);
+    assert_eq!(&invitation.pin, pin);
+    let guest = invitation.open_at(*address, DeviceKey::generate()).await;
+    let guest = guest.unwrap_or_else(|refused| panic!("{refused:?}"));
+
+    let hello = guest.get("/hello/world").await;
+    assert_eq!((hello.status, hello.body.as_str()), (200, "Hello, world!"));
+    for path in [
+        "/hello/moon",
+        "/hello/nothing",
+        "/v1/devices",
+        "/v1/guests",
+        "/v1/audit",
+    ] {
+        assert_eq!(guest.get(path).await.verdict(), "403 not_permitted", "{path}");
+    }
+    let again = invitation.open_at(*address, DeviceKey::generate()).await;
+    assert_eq!(again.err().expect("it is used").verdict(), "409 invitation_used");
+
+    let path = format!("/v1/guests/{}", guest.guest_id());
+    let ended = owner.request("DELETE", &path, None::<&()>).await;
+    assert_eq!(ended.status, 200, "{ended:?}");
+    assert_eq!(guest.get("/hello/world").await.verdict(), "401 revoked");
 }
 
 #[tokio::test]

@@ -1,6 +1,9 @@
 //! Somebody who opens an invitation's link.
 
-use std::ops::{Deref, DerefMut};
+use std::{
+    net::SocketAddr,
+    ops::{Deref, DerefMut},
+};
 
 use pairing::{GuestId, guest_text};
 use protocol::{
@@ -94,7 +97,15 @@ impl Invitation {
     /// # Errors
     /// The answer that refused it.
     pub async fn open_with(&self, daemon: &TestDaemon, key: DeviceKey) -> Result<Guest, Answer> {
-        let client = TlsClient::new(daemon.address(), &self.pin);
+        self.open_at(daemon.address(), key).await
+    }
+
+    /// Opens the link of whatever listens there with a key.
+    ///
+    /// # Errors
+    /// The answer that refused it.
+    pub async fn open_at(&self, address: SocketAddr, key: DeviceKey) -> Result<Guest, Answer> {
+        let client = TlsClient::new(address, &self.pin);
         let shown = self.exchange(&client, &key).await;
         let answer = client.post("/v1/guests/exchange", None, &shown).await;
         if answer.status != 200 {
