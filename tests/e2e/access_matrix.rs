@@ -1,9 +1,15 @@
 //! Every route × every principal, from the routers' own lists.
 
+mod local;
+mod tailnet;
 mod without_credentials;
 
-use harness::{Answer, Device, Guest, Inside, Invitation, Owner, TestDaemon, TlsClient, until};
+use harness::{Answer, Device, Guest, Inside, Invitation, Owner, Pairing, TestDaemon, TlsClient, until};
 use pairing::{Role, Scope};
+use protocol::{
+    access::{DeviceAdded, NewDevice},
+    attach::{CLOSE_NOT_PERMITTED, CLOSE_REVOKED},
+};
 use server::RouteInfo;
 
 use crate::devices::{add, bind_to_a_node};
@@ -60,20 +66,14 @@ async fn every_route_admits_a_session_to_itself_and_its_children_by_the_table_an
 async fn a_device_or_guest_is_told_apart_from_nobody_and_from_one_that_has_ended() {
     let mut daemon = TestDaemon::start().await;
     let cast = Cast::assemble(&mut daemon).await;
-    for route in routes()
-        .iter()
-        .filter(|route| route.scope != Scope::Public && !route.is_websocket)
-    {
-        let verdict = async |name| cast.ask(name, route, "ses_0000000000000000").await.verdict();
-        assert_eq!(verdict("nobody").await, "401 unauthenticated", "{}", route.path);
-        for (name, expected) in [
-            ("revoked device", "401 revoked"),
-            ("device without proof", "401 proof_required"),
-            ("device on another node", "403 unknown_node"),
-            ("expired guest", "401 expired"),
-            ("ended guest", "401 revoked"),
-        ] {
-            assert_eq!(verdict(name).await, expected, "{}", route.path);
+    for route in routes().iter().filter(|route| route.scope != Scope::Public) {
+        for (name, expected) in TOLD_APART {
+            if route.is_websocket {
+                cast.assert_streams_say(name, expected).await;
+                continue;
+            }
+            let answer = cast.ask(name, route, NO_SESSION).await;
+            assert_eq!(answer.verdict(), expected, "{} as {name}", route.path);
         }
     }
 }
@@ -90,9 +90,10 @@ fn every_route_has_a_scope_with_an_expectation() {
 
 /// Who asks; the ended, those that prove nothing or come from elsewhere, and strangers are admitted to nothing but the
 /// public.
-const PRINCIPALS: [&str; 13] = [
+const PRINCIPALS: [&str; 15] = [
     "owner",
     "operator",
+    "operator who may revoke",
     "viewer",
     "viewer who may revoke",
     "metrics device",
@@ -101,30 +102,45 @@ const PRINCIPALS: [&str; 13] = [
     "expired guest",
     "ended guest",
     "revoked device",
+    "expired device",
     "device without proof",
     "device on another node",
     "nobody",
 ];
 
+/// What those are told whom nothing is open to.
+const TOLD_APART: [(&str, &str); 7] = [
+    ("nobody", "401 unauthenticated"),
+    ("revoked device", "401 revoked"),
+    ("expired device", "401 expired"),
+    ("device without proof", "401 proof_required"),
+    ("device on another node", "403 unknown_node"),
+    ("expired guest", "401 expired"),
+    ("ended guest", "401 revoked"),
+];
+
+const NO_SESSION: &str = "ses_0000000000000000";
+
 /// The table of access.md 3, for the principals above.
-fn expectation(route: &RouteInfo) -> [bool; 13] {
-    // Owner, operator, viewer, viewer who may revoke, metrics device, guest, guest of another session.
+fn expectation(route: &RouteInfo) -> [bool; PRINCIPALS.len()] {
+    let is_list = route.resource.is_none();
+    // Owner, the operators, the viewers, metrics device, guest, guest of another session.
     let living = match route.scope {
-        Scope::Public => return [true; 13],
-        Scope::Any => [true, true, true, true, false, true, true],
+        Scope::Public => return [true; PRINCIPALS.len()],
+        Scope::Any => [true, true, true, true, true, false, true, true],
         // Lists are filtered; of sessions a guest sees the named ones.
-        Scope::View => [true, true, true, true, false, true, route.resource.is_none()],
-        Scope::Write | Scope::Manage | Scope::Note => [true, true, false, false, false, false, false],
-        Scope::OwnRecord => [false, true, true, true, false, true, true],
+        Scope::View => [true, true, true, true, true, false, true, is_list],
+        Scope::Write | Scope::Manage | Scope::Note => [true, true, true, false, false, false, false, false],
+        Scope::OwnRecord => [false, true, true, true, true, false, true, true],
         Scope::DeviceList | Scope::DeviceRevoke | Scope::Lockdown => {
-            [true, false, false, true, false, false, false]
+            [true, false, true, false, true, false, false, false]
         }
-        Scope::MetricsView => [true, false, false, false, true, false, false],
+        Scope::MetricsView => [true, false, false, false, false, true, false, false],
         Scope::DeviceManage
         | Scope::GuestManage
         | Scope::AuditView
         | Scope::DaemonManage
-        | Scope::LiftLockdown => [true, false, false, false, false, false, false],
+        | Scope::LiftLockdown => [true, false, false, false, false, false, false, false],
     };
     std::array::from_fn(|place| living.get(place).copied().unwrap_or(false))
 }
@@ -161,7 +177,13 @@ fn admits(answer: &Answer, scope: Scope) -> bool {
         "proof_required",
         "access_ended",
     ];
-    let scopes = ["not_permitted", "wrong_node", "unknown_node"];
+    let scopes = [
+        "not_permitted",
+        "wrong_node",
+        "unknown_node",
+        "withheld",
+        "guests_only",
+    ];
     let code = if answer.status < 400 {
         String::new()
     } else {
@@ -177,6 +199,7 @@ struct Cast {
     operator: Device,
     viewer: Device,
     revoker: Device,
+    revoking_operator: Device,
     /// The token of a device without a key that may read metrics alone.
     metrics: String,
     /// Invited to look at `named`.
@@ -190,6 +213,8 @@ struct Cast {
     /// A session.
     named: String,
     revoked: Device,
+    /// The token of a device without a key whose time is over.
+    expired_device: String,
     /// The token of a device without a key that is bound to a node of a tailnet, as which nobody can come here.
     elsewhere: String,
 }
@@ -215,6 +240,7 @@ impl Cast {
                 Guest::of(daemon, &[&other]).await,
             ],
             expired: expired(daemon, &named).await,
+            expired_device: expired_device(daemon).await,
             ended,
             named,
             owner: daemon.owner(),
@@ -222,10 +248,8 @@ impl Cast {
             pin: daemon.pin().to_owned(),
             operator: daemon.device(Role::Operator).await,
             viewer: daemon.device(Role::Viewer).await,
-            revoker: harness::Pairing::with_terms(daemon, Role::Viewer, true)
-                .await
-                .finish(daemon)
-                .await,
+            revoker: revoking(daemon, Role::Viewer).await,
+            revoking_operator: revoking(daemon, Role::Operator).await,
             metrics: metrics.token.expose().to_owned(),
             revoked,
             elsewhere: elsewhere.token.expose().to_owned(),
@@ -244,8 +268,17 @@ impl Cast {
             return self.owner.request(method, &path, body.as_ref()).await;
         }
         let leaves = method == "DELETE" && route.path == "/v1/guests/self";
-        let token = match principal {
+        let token = self.token_of(principal, leaves).await;
+        TlsClient::new(self.address, &self.pin)
+            .request(method, &path, token.as_deref(), body.as_ref())
+            .await
+    }
+
+    /// What somebody shows; guests that leave are others than those that ask for anything else.
+    async fn token_of(&self, principal: &str, leaves: bool) -> Option<String> {
+        match principal {
             "operator" => Some(self.operator.access().await),
+            "operator who may revoke" => Some(self.revoking_operator.access().await),
             "viewer" => Some(self.viewer.access().await),
             "viewer who may revoke" => Some(self.revoker.access().await),
             "metrics device" => Some(self.metrics.clone()),
@@ -256,14 +289,38 @@ impl Cast {
             "expired guest" => Some(self.expired.token().to_owned()),
             "ended guest" => Some(self.ended.token().to_owned()),
             "revoked device" => Some(self.revoked.token().to_owned()),
+            "expired device" => Some(self.expired_device.clone()),
             "device without proof" => Some(self.operator.token().to_owned()),
             "device on another node" => Some(self.elsewhere.clone()),
             "nobody" => None,
             other => panic!("nobody is called {other}"),
+        }
+    }
+
+    /// A WebSocket says the same before the upgrade to who shows a header, and by its close frame to who shows it as a page does.
+    async fn assert_streams_say(&self, principal: &str, expected: &str) {
+        let token = self.token_of(principal, false).await;
+        let (status, code) = expected.split_once(' ').unwrap();
+        let client = TlsClient::new(self.address, &self.pin);
+        if let Some(token) = &token {
+            let refused = client.look(Some(token), None, &self.named).await.err();
+            assert_eq!(refused.expect("it is refused").verdict(), expected, "{principal}");
+        }
+        let first = token.as_deref().unwrap_or("nobody's");
+        let mut opened = client.look(None, Some(first), &self.named).await.unwrap();
+        let closed = opened.until_closed_for().await;
+        let code = match token {
+            Some(_) => code,
+            // What is no token is said to be none.
+            None => "malformed_token",
         };
-        TlsClient::new(self.address, &self.pin)
-            .request(method, &path, token.as_deref(), body.as_ref())
-            .await
+        let expected = if status == "401" {
+            CLOSE_REVOKED
+        } else {
+            CLOSE_NOT_PERMITTED
+        };
+        assert_eq!(closed, (expected, code.to_owned()), "{principal}");
+        assert!(opened.output().is_empty(), "nothing was shown to {principal}");
     }
 
     /// A WebSocket without a token is upgraded, and closed for want of one: what a browser sees instead of a 401.
@@ -274,7 +331,7 @@ impl Cast {
             .await
             .until_closed()
             .await;
-        assert_eq!(code, protocol::attach::CLOSE_REVOKED);
+        assert_eq!(code, CLOSE_REVOKED);
         let problem = protocol::Problem::new(401, "unauthenticated", "", "");
         Answer {
             status: 401,
@@ -282,6 +339,29 @@ impl Cast {
             body: serde_json::to_string(&problem).unwrap(),
         }
     }
+}
+
+/// A device that may revoke others.
+async fn revoking(daemon: &TestDaemon, role: Role) -> Device {
+    let pairing = Pairing::with_terms(daemon, role, true).await;
+    pairing.finish(daemon).await
+}
+
+/// The token of a device whose time is over.
+async fn expired_device(daemon: &TestDaemon) -> String {
+    let wish = NewDevice {
+        label: "a script of yesterday".to_owned(),
+        role: Some(Role::Operator),
+        expires_in: Some(1),
+    };
+    let added: DeviceAdded = daemon.owner().post("/v1/devices", &wish).await.ok();
+    let client = TlsClient::new(daemon.address(), daemon.pin());
+    until("the end of a device", async || {
+        let answer = client.get("/v1/whoami", Some(added.token.expose())).await;
+        (answer.verdict() == "401 expired").then_some(())
+    })
+    .await;
+    added.token.expose().to_owned()
 }
 
 /// A guest whose time is over.

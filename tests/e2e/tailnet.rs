@@ -18,18 +18,18 @@ use tokio::{
 };
 
 /// The daemon's own address in the tailnet.
-const NODE: &str = "127.0.0.2";
+pub(crate) const NODE: &str = "127.0.0.2";
 /// A phone of alice's, whom the daemon's node belongs to.
-const PHONE: &str = "127.0.0.3";
+pub(crate) const PHONE: &str = "127.0.0.3";
 /// Her laptop.
-const LAPTOP: &str = "127.0.0.4";
+pub(crate) const LAPTOP: &str = "127.0.0.4";
 /// Bob's.
-const BOB: &str = "127.0.0.5";
+pub(crate) const BOB: &str = "127.0.0.5";
 /// Nobody's.
 const STRANGER: &str = "127.0.0.9";
 
 /// A tailnet of alice's with these nodes in it.
-fn tailnet() -> Tailscaled {
+pub(crate) fn tailnet() -> Tailscaled {
     let tailscaled = Tailscaled::start(&[NODE]);
     tailscaled.user_at(PHONE, "nPhone", 42, "alice@example.com");
     tailscaled.user_at(LAPTOP, "nLaptop", 42, "alice@example.com");
@@ -42,7 +42,7 @@ async fn status(daemon: &TestDaemon) -> Status {
 }
 
 /// Where the daemon listens at an address of the tailnet, once it does.
-async fn listener_at(daemon: &TestDaemon, address: &str) -> SocketAddr {
+pub(crate) async fn listener_at(daemon: &TestDaemon, address: &str) -> SocketAddr {
     let look = || async {
         let tailnet = status(daemon).await.tailnet.unwrap();
         let open = tailnet
@@ -92,7 +92,7 @@ fn client_hello() -> Vec<u8> {
 }
 
 /// A device that is paired from one of the nodes, and stays there.
-async fn paired(daemon: &TestDaemon, tunnel: &Tunnel) -> Device {
+pub(crate) async fn paired(daemon: &TestDaemon, tunnel: &Tunnel) -> Device {
     let pairing = Pairing::with_offer(daemon, Role::Operator).await.through(tunnel);
     pairing.finish(daemon).await
 }

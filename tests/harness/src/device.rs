@@ -51,6 +51,22 @@ impl TlsClient {
         }
     }
 
+    /// Looks at a session, with the token in the header, or in the first frame as a page has it.
+    ///
+    /// # Errors
+    /// The answer that refused it.
+    pub async fn look(
+        &self,
+        bearer: Option<&str>,
+        first_frame: Option<&str>,
+        session: &str,
+    ) -> Result<Attached, Answer> {
+        let Self { address, pin, .. } = self;
+        let attached =
+            Attached::over_tls(*address, pin, bearer, first_frame, session, Mode::View, "screen").await;
+        attached.map_err(Unattached::answer)
+    }
+
     /// A read at the same address under another name, not yet sent.
     pub fn at(&self, authority: &str, path: &str) -> reqwest::RequestBuilder {
         self.client.get(format!("https://{authority}{path}"))
