@@ -2,10 +2,13 @@ use std::net::SocketAddr;
 
 use http::Method;
 use pairing::Role;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::oneshot,
+};
 
 use super::DoorChange;
-use crate::{access::ServerConfig, listen::Listener, testing::TestServer};
+use crate::{access::ServerConfig, listen::Listener, lockdown::Order, testing::TestServer};
 
 async fn another(server: &TestServer) -> (Listener, SocketAddr) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -113,6 +116,26 @@ async fn a_lock_down_waits_for_no_change_and_nothing_opens_after_it() {
         server.owner().await.delete("/v1/lockdown", None).await.status,
         200
     );
+}
+
+#[tokio::test]
+async fn what_is_ordered_after_a_lock_down_is_dropped_by_whoever_looked_before_it() {
+    let server = TestServer::start().await;
+    let (listener, at) = another(&server).await;
+    let doors = server.access.hold_doors().await;
+    assert!(doors.are_open());
+    let locked = server.owner().await.ask(Method::POST, "/v1/lockdown", None).await;
+    assert_eq!(locked.status, 200);
+    // As by one that found it open a moment ago.
+    let change = DoorChange {
+        open: vec![listener],
+        ..DoorChange::default()
+    };
+    let (done, ended) = oneshot::channel();
+    let order = Order::Change(change, done);
+    server.access.lockdown.order_unless_locked(order);
+    assert!(ended.await.is_err(), "nobody was told to do it");
+    assert!(TcpStream::connect(at).await.is_err());
 }
 
 #[tokio::test]
