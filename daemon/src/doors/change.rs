@@ -1,6 +1,6 @@
 //! Other addresses while the daemon serves (access.md 10): what is new is bound before what is old is closed.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 use server::{DoorChange, HeldDoors, Listener};
 
@@ -24,6 +24,7 @@ impl RemoteDoors {
     /// wanted. While the daemon is locked down nothing is bound until that is lifted.
     pub(crate) async fn change(&self, held: &HeldDoors<'_>, config: &Config, renew: bool) -> Vec<String> {
         let (wanted, mut faults) = self.permitted(config);
+        let reach: Vec<Reach> = wanted.iter().copied().map(Reach::of).collect();
         let mut plan = Plan::new(&self.bound().doors, &wanted);
         config.names.clone_into(&mut self.bound().names);
         if !held.are_open() {
@@ -48,7 +49,7 @@ impl RemoteDoors {
                 }
                 Err(error) => {
                     faults.push(format!("{} cannot be bound: {error}", door.configured));
-                    opened.extend(self.put_back(in_the_way, &wanted, &mut plan.kept).await);
+                    opened.extend(self.put_back(in_the_way, &reach, &mut plan.kept).await);
                 }
             }
             plan.kept.push(door);
@@ -56,7 +57,7 @@ impl RemoteDoors {
         let (stays, goes) = plan
             .gone
             .into_iter()
-            .partition(|gone| !faults.is_empty() && !reaches_further(gone.configured, &wanted));
+            .partition(|gone| !faults.is_empty() && !reaches_further(gone.configured, &reach));
         let stays: Vec<Door> = stays;
         plan.kept.extend(stays.into_iter().map(|door| Door {
             is_stale: true,
@@ -82,10 +83,8 @@ impl RemoteDoors {
     /// Whether there is none where one is configured that would let the tailnet in.
     pub(super) fn lacks_what_reaches_the_tailnet(&self) -> bool {
         let bound = self.bound();
-        let lacking = bound.doors.iter().filter(|door| !door.is_open);
-        lacking
-            .into_iter()
-            .any(|door| reach(door.configured.ip()) >= TAILNET)
+        let mut lacking = bound.doors.iter().filter(|door| !door.is_open);
+        lacking.any(|door| Reach::of(door.configured).covers(Reach::Tailnet))
     }
 
     /// Begins a new generation of every listener, at the same sockets: what they show is issued by somebody else from now on.
@@ -120,7 +119,7 @@ impl RemoteDoors {
     async fn put_back(
         &self,
         in_the_way: Vec<Door>,
-        wanted: &[SocketAddr],
+        wanted: &[Reach],
         kept: &mut Vec<Door>,
     ) -> Vec<Listener> {
         let mut opened = Vec::new();
@@ -213,30 +212,46 @@ impl Door {
     }
 }
 
-/// Whether more machines reach this address than any of those: to keep it would keep open what shall be closed.
-fn reaches_further(address: SocketAddr, wanted: &[SocketAddr]) -> bool {
-    let furthest = wanted.iter().map(|wanted| reach(wanted.ip())).max();
-    furthest.is_none_or(|furthest| reach(address.ip()) > furthest)
+/// From where an address can be reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reach {
+    /// This machine alone.
+    Here,
+    /// A tailnet.
+    Tailnet,
+    /// A network that this machine is in.
+    Network,
+    /// All of them.
+    Everywhere,
 }
 
-/// As far as a listener of the tailnet reaches.
-const TAILNET: u8 = 1;
-
-/// How far an address can be reached from: this machine, a tailnet, a network, all of them.
-fn reach(address: IpAddr) -> u8 {
-    match address.to_canonical() {
-        address if address.is_loopback() => 0,
-        address if is_of_a_tailnet(address) => TAILNET,
-        address if !address.is_unspecified() => 2,
-        _ => 3,
+impl Reach {
+    fn of(address: SocketAddr) -> Self {
+        match address.ip().to_canonical() {
+            ip if ip.is_loopback() => Self::Here,
+            ip if is_of_a_tailnet(ip) => Self::Tailnet,
+            ip if ip.is_unspecified() => Self::Everywhere,
+            _ => Self::Network,
+        }
     }
+
+    /// Whether all who reach the other reach this. Of a tailnet and a network neither covers the other.
+    fn covers(self, other: Self) -> bool {
+        other == Self::Here || self == Self::Everywhere || self == other
+    }
+}
+
+/// Whether somebody reaches this address who shall reach none of those: to keep it would keep open what shall be closed.
+fn reaches_further(address: SocketAddr, wanted: &[Reach]) -> bool {
+    let reach = Reach::of(address);
+    !wanted.iter().any(|wanted| wanted.covers(reach))
 }
 
 #[cfg(test)]
 mod tests {
     use std::net::SocketAddr;
 
-    use super::{Door, Plan, reaches_further};
+    use super::{Door, Plan, Reach, reaches_further};
 
     fn at(text: &str) -> SocketAddr {
         text.parse().unwrap()
@@ -272,18 +287,21 @@ mod tests {
     }
 
     #[test]
-    fn loopback_is_nearer_than_a_tailnet_and_that_nearer_than_a_network() {
-        let by_reach = ["127.0.0.1:1", "100.100.1.2:1", "192.168.1.2:1", "0.0.0.0:1"].map(at);
-        for (place, address) in by_reach.iter().enumerate() {
-            for (other, wanted) in by_reach.iter().enumerate() {
-                assert_eq!(
-                    reaches_further(*address, &[*wanted]),
-                    place > other,
-                    "{address} {wanted}"
-                );
-            }
+    fn an_address_reaches_further_where_somebody_comes_by_it_who_comes_by_no_other() {
+        let addresses = ["127.0.0.1:1", "100.100.1.2:1", "192.168.1.2:1", "0.0.0.0:1"];
+        let further = |address: &str, wanted: &[&str]| {
+            let wanted: Vec<Reach> = wanted.iter().map(|wanted| Reach::of(at(wanted))).collect();
+            reaches_further(at(address), &wanted)
+        };
+        let [here, tailnet, network, everywhere] = addresses;
+        for address in addresses {
+            assert!(further(address, &[]) && !further(address, &[address]), "{address}");
+            assert!(!further(here, &[address]) && !further(address, &[everywhere]));
         }
-        assert!(reaches_further(at("127.0.0.1:1"), &[]));
-        assert!(!reaches_further(at("100.128.0.1:1"), &[at("192.168.1.2:1")]));
+        for (address, wanted) in [(tailnet, network), (network, tailnet)] {
+            assert!(further(address, &[wanted]) && further(address, &[here]));
+            assert!(further(everywhere, &[tailnet, network]));
+        }
+        assert!(!further("100.128.0.1:1", &[network]));
     }
 }

@@ -130,6 +130,22 @@ async fn a_listener_of_the_tailnet_stays_where_what_shall_be_in_its_place_cannot
 }
 
 #[tokio::test]
+async fn a_listener_of_the_tailnet_closes_for_an_address_of_a_network_though_that_cannot_be_bound() {
+    let tailscaled = tailnet();
+    let daemon = configured(listening(&tailscaled, "tailnet:0")).await;
+    let at = listener_at(&daemon, NODE).await;
+    // Of TEST-NET-1 (RFC 5737): no machine has it.
+    let elsewhere = listening(&tailscaled, "192.0.2.1:7443");
+    std::fs::write(daemon.folder().join("config.toml"), elsewhere).unwrap();
+    let reloaded = daemon.cli(&["reload"]).await;
+    assert_eq!(reloaded.code, 1, "{reloaded:?}");
+    assert!(std::net::TcpStream::connect(at).is_err());
+    let status = status(&daemon).await;
+    assert!(status.degraded.join(" ").contains("192.0.2.1:7443"), "{status:?}");
+    assert_eq!(status.tailnet.unwrap().listeners, [""; 0]);
+}
+
+#[tokio::test]
 async fn its_listener_comes_and_goes_with_the_configuration_and_touches_no_other() {
     let tailscaled = tailnet();
     let listening = |tls: &str| format!("[listen]\ntls = {tls}\n{}", tailscaled.config(r#"["self"]"#));
