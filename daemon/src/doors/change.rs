@@ -20,11 +20,12 @@ impl RemoteDoors {
 
     /// Listens at the configured addresses, and no others, under the configured names; with `renew`, in a new generation at those
     /// where it does already. Listeners of the tailnet change later, but for those that go and are in the way of what comes. Says
-    /// in sentences what could not be done: then the former listener stays, unless that one reaches further than any that is
-    /// wanted. While the daemon is locked down nothing is bound until that is lifted.
+    /// in sentences what could not be done: then the former listener stays, as it does for what waits for a restart, unless that one
+    /// reaches further than any that is configured. While the daemon is locked down nothing is bound until that is lifted.
     pub(crate) async fn change(&self, held: &HeldDoors<'_>, config: &Config, renew: bool) -> Vec<String> {
         let (wanted, mut faults) = self.permitted(config);
-        let reach: Vec<Reach> = wanted.iter().copied().map(Reach::of).collect();
+        let reach = Reach::of_all(config);
+        let waits = self.tailnet.is_none() && !config.tailnet_ports.is_empty();
         let mut plan = Plan::new(&self.bound().doors, &wanted);
         config.names.clone_into(&mut self.bound().names);
         if !held.are_open() {
@@ -57,7 +58,7 @@ impl RemoteDoors {
         let (stays, goes) = plan
             .gone
             .into_iter()
-            .partition(|gone| !faults.is_empty() && !reaches_further(gone.configured, &reach));
+            .partition(|gone| (waits || !faults.is_empty()) && !reaches_further(gone.configured, &reach));
         let stays: Vec<Door> = stays;
         plan.kept.extend(stays.into_iter().map(|door| Door {
             is_stale: true,
@@ -226,6 +227,12 @@ enum Reach {
 }
 
 impl Reach {
+    /// Of all that is configured, whether it can be had now or not.
+    fn of_all(config: &Config) -> Vec<Self> {
+        let tailnet = config.tailnet_ports.iter().map(|_| Self::Tailnet);
+        config.tls.iter().copied().map(Self::of).chain(tailnet).collect()
+    }
+
     fn of(address: SocketAddr) -> Self {
         match address.ip().to_canonical() {
             ip if ip.is_loopback() => Self::Here,

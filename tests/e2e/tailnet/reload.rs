@@ -146,6 +146,22 @@ async fn a_listener_of_the_tailnet_closes_for_an_address_of_a_network_though_tha
 }
 
 #[tokio::test]
+async fn the_last_listener_stays_until_the_restart_that_what_shall_be_in_its_place_waits_for() {
+    let tailscaled = tailnet();
+    let daemon = configured("[listen]\ntls = [\"127.0.0.1:0\"]\n".to_owned()).await;
+    let device = daemon.device(pairing::Role::Viewer).await;
+    let tailnet = tailscaled.config(r#"["self"]"#);
+    for wanted in ["tailnet:0", "100.64.0.5:7443"] {
+        let config = format!("[listen]\ntls = [\"{wanted}\"]\n{tailnet}");
+        std::fs::write(daemon.folder().join("config.toml"), config).unwrap();
+        let reloaded = daemon.cli(&["reload"]).await;
+        assert!(reloaded.stderr.contains("waits for a restart"), "{reloaded:?}");
+        assert_eq!(device.get("/v1/whoami").await.verdict(), "200", "{wanted}");
+        assert_eq!(status(&daemon).await.tls.len(), 1);
+    }
+}
+
+#[tokio::test]
 async fn its_listener_comes_and_goes_with_the_configuration_and_touches_no_other() {
     let tailscaled = tailnet();
     let listening = |tls: &str| format!("[listen]\ntls = {tls}\n{}", tailscaled.config(r#"["self"]"#));
