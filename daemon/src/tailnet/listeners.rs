@@ -63,8 +63,7 @@ impl TailnetListeners {
         &self.tailnet
     }
 
-    /// Other ports, from the next change on. With `keep`, the former ones too, where none is in their place: what shall be could
-    /// not be bound.
+    /// Other ports, from the next change on. With `keep`, the former ones too: what shall be in their place could not be bound.
     pub(crate) fn set_ports(&self, ports: &[u16], keep: bool) {
         let mut bound = self.bound();
         let known = std::mem::take(&mut bound.ports);
@@ -74,10 +73,12 @@ impl TailnetListeners {
             at: as_before(*configured).and_then(|port| port.at),
             is_stale: false,
         };
-        bound.ports = match keep && ports.is_empty() {
+        let former = match keep {
             true => bound.once_open(&known),
-            false => ports.iter().map(port).collect(),
+            false => Vec::new(),
         };
+        let former = former.into_iter().filter(|port| !ports.contains(&port.configured));
+        bound.ports = ports.iter().map(port).chain(former).collect();
     }
 
     /// Gives up the addresses without which another listener cannot be bound, as far as their ports are not among these, and says

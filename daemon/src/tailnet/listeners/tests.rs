@@ -153,6 +153,30 @@ async fn a_port_that_went_stays_at_an_address_until_another_can_be_bound_there()
 }
 
 #[tokio::test]
+async fn of_two_ports_the_one_that_gave_way_to_what_could_not_be_bound_comes_back() {
+    let (_home, listeners) = listeners(&[Allowed::Oneself]);
+    listeners.tailnet().see(running(&["127.0.0.2"]));
+    let ports = [(); 2].map(|()| {
+        let free = std::net::TcpListener::bind("127.0.0.2:0").unwrap();
+        free.local_addr().unwrap().port()
+    });
+    let [goes, stays] = ports;
+    listeners.set_ports(&ports, false);
+    assert_eq!(listeners.bind().await.len(), 2);
+    let open = listeners.open();
+    let everywhere = SocketAddr::new([0, 0, 0, 0].into(), goes);
+    let given = listeners.give_way(everywhere, &[stays]);
+    assert_eq!(given.iter().map(SocketAddr::port).collect::<Vec<_>>(), [goes]);
+    listeners.set_ports(&[stays], true);
+    let change = listeners.plan().await;
+    assert_eq!((change.open.len(), change.close.len()), (1, 0));
+    assert_eq!(listeners.open(), open);
+    // And goes once it can.
+    listeners.set_ports(&[stays], false);
+    assert_eq!(listeners.plan().await.close, given);
+}
+
+#[tokio::test]
 async fn what_shall_not_be_there_any_more_closes_though_tailscaled_does_not_answer() {
     let (_home, listeners) = listeners(&[Allowed::Oneself]);
     listeners.tailnet().see(running(&["127.0.0.2"]));
