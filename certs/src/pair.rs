@@ -49,9 +49,9 @@ pub enum PairError {
     /// It is over.
     #[error("has expired")]
     Expired,
-    /// It is not good yet.
+    /// It is not good before this.
     #[error("is not valid yet")]
-    Early,
+    Early(UnixTime),
     /// It is no server's.
     #[error("is not for servers")]
     NotForServers,
@@ -82,10 +82,21 @@ impl PairFilesError {
         matches!(
             self,
             Self::Pair {
-                why: PairError::Expired | PairError::Early,
+                why: PairError::Expired | PairError::Early(_),
                 ..
             }
         )
+    }
+
+    /// From when on they can be used, where they cannot before.
+    pub fn begins(&self) -> Option<UnixTime> {
+        match self {
+            Self::Pair {
+                why: PairError::Early(begins),
+                ..
+            } => Some(*begins),
+            Self::Pair { .. } | Self::File(_) => None,
+        }
     }
 }
 
@@ -144,7 +155,7 @@ impl Pair {
         let [not_before, not_after] =
             [leaf.validity().not_before, leaf.validity().not_after].map(|time| unix(time.timestamp()));
         if now < not_before {
-            return Err(PairError::Early);
+            return Err(PairError::Early(not_before));
         }
         if now > not_after {
             return Err(PairError::Expired);

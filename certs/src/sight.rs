@@ -64,7 +64,7 @@ impl Sight {
     /// [`PairError::Early`] or [`PairError::Expired`].
     pub fn check_dates(&self, now: UnixTime) -> Result<(), PairError> {
         match now {
-            now if now < self.not_before => Err(PairError::Early),
+            now if now < self.not_before => Err(PairError::Early(self.not_before)),
             now if now > self.not_after => Err(PairError::Expired),
             _ => Ok(()),
         }
@@ -104,7 +104,7 @@ mod tests {
             |days: u64| UnixTime::since_unix_epoch(Duration::from_secs(NOW.as_secs() + days * 86_400));
         let before = UnixTime::since_unix_epoch(Duration::from_secs(NOW.as_secs() - 2 * 86_400));
         assert_eq!(sight.check_dates(NOW), Ok(()));
-        assert_eq!(sight.check_dates(before), Err(PairError::Early));
+        assert_eq!(sight.check_dates(before), Err(PairError::Early(sight.not_before)));
         assert_eq!(sight.check_dates(after(400)), Err(PairError::Expired));
         let text = format!("something before\n{}", pem_of(&leaf.key.cert[0]));
         assert_eq!(Sight::of_pem(text.as_bytes()), Ok(sight));

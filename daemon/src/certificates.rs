@@ -51,6 +51,8 @@ struct Held {
     leaf: Certified,
     /// Where the pair that is served came from.
     pair: Option<PairFiles>,
+    /// From when on a pair can be served that could not yet.
+    begins: Option<UnixTime>,
     /// What devices were told to trust.
     authority: Option<Authority>,
 }
@@ -89,6 +91,7 @@ impl Certificates {
                 names,
                 leaf,
                 pair: None,
+                begins: None,
                 authority,
             }),
             changed: Notify::new(),
@@ -212,8 +215,29 @@ impl Certificates {
         let mut held = self.held();
         let is_other = held.pair != files;
         held.pair = files;
+        held.begins = None;
         self.resolver.serve(Source::Own, pair.map(Arc::new));
         is_other
+    }
+
+    /// Notes from when on a pair can be served that could not yet, if that is all that is wrong with it.
+    pub(crate) fn await_own(&self, begins: Option<UnixTime>) {
+        self.held().begins = begins;
+    }
+
+    /// Completes, once for each, when one can be served by now that could not when it was read.
+    pub(crate) async fn own_begins(&self) {
+        loop {
+            let begins = self.held().begins;
+            let wait = begins.map(|begins| begins.as_secs().saturating_sub(now().as_secs()));
+            if wait == Some(0) {
+                self.held().begins = None;
+                return;
+            }
+            // Clocks are set, as by a machine that has just started, and another may be noted meanwhile.
+            let wait = wait.map_or(GLANCE, |seconds| Duration::from_secs(seconds).min(GLANCE));
+            sleep(wait).await;
+        }
     }
 
     fn changing(&self) -> MutexGuard<'_, ()> {
@@ -316,6 +340,8 @@ fn in_words(names: &Names) -> Vec<String> {
 
 /// Between two looks at the clock.
 const LOOK: Duration = Duration::from_secs(60 * 60);
+/// The same while a pair of the user's own is not valid yet.
+const GLANCE: Duration = Duration::from_secs(30);
 /// Until it is tried again where the leaf is due and could not be made.
 const RETRY: Duration = Duration::from_secs(60);
 

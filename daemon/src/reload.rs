@@ -269,6 +269,7 @@ async fn certify(app: &App, config: &Config, until: Instant) -> (bool, Vec<Strin
     let is_other_source = match own {
         Ok(Ok(own)) => certificates.serve_own(own),
         Ok(Err(error)) => {
+            certificates.await_own(error.begins());
             faults.push(certificates::unusable(&error));
             false
         }

@@ -256,15 +256,15 @@ fn certificates(
     reloads: &Reloads,
 ) -> Result<Arc<Certificates>, UpError> {
     let now = certificates::now();
-    let own = match certificates::read_own(config, now) {
+    let (own, begins) = match certificates::read_own(config, now) {
         // Time alone has made it so: a machine that starts by itself is to be reached by whatever else there is.
         Err(error) if error.is_of_time() => {
             let fault = certificates::unusable(&error);
             tracing::error!("{fault}");
             reloads.note(fault);
-            None
+            (None, error.begins())
         }
-        read => read?,
+        read => (read?, None),
     };
     let kept = identity.kept_names(&paths.keys())?.unwrap_or_default();
     let names = certificates::names(instance, config, config.tls.iter().map(SocketAddr::ip), &kept);
@@ -274,6 +274,7 @@ fn certificates(
     };
     let certificates = Certificates::open(paths.keys(), identity, instance, names, before, now)?;
     certificates.serve_own(own);
+    certificates.await_own(begins);
     Ok(certificates)
 }
 

@@ -107,6 +107,29 @@ async fn a_pair_that_has_ended_costs_nothing_but_itself_and_is_said() {
 }
 
 #[tokio::test]
+async fn a_pair_that_is_not_valid_yet_is_served_once_it_is() {
+    let authority = Authority::new();
+    // Where the start takes longer than that it is valid by then.
+    let mut ahead = std::time::Duration::from_secs(3);
+    let daemon = loop {
+        let files = authority.issue_ahead("desk", &["desk.example"], ahead);
+        let config = format!("{}names = [\"desk.example\"]\n", files.config());
+        let daemon = TestDaemon::start_with(options(config)).await;
+        if daemon.ready().warnings.join(" ").contains("is not valid yet") {
+            break daemon;
+        }
+        ahead *= 2;
+    };
+    let served = async || authority.accepts(daemon.address(), "desk.example").await.ok();
+    until("the pair", served).await;
+    until("the end of what was said", async || {
+        let status: Status = daemon.owner().get("/v1/status").await.ok();
+        status.degraded.is_empty().then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_pair_that_ends_soon_is_a_warning_of_the_status() {
     let authority = Authority::new();
     let files = authority.issue_for_days("desk", &["desk.example"], 14);

@@ -93,7 +93,7 @@ fn a_pair_is_good_at_its_own_time_and_for_servers_only() {
     ));
     assert_eq!(refused(&old, &old_key), PairError::Expired);
     let (early, early_key) = pem(&params(&["desk.example"], at(300)));
-    assert_eq!(refused(&early, &early_key), PairError::Early);
+    assert_eq!(refused(&early, &early_key), PairError::Early(at(299)));
     let mut clients = params(&["desk.example"], NOW);
     clients.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
     let (clients, key) = pem(&clients);

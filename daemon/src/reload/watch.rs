@@ -45,6 +45,9 @@ pub(crate) async fn follow(app: App, stop: Stop) {
             () = app.run.reloads.wanted.notified() => {
                 reload(&app, Wanted::Yes, by_itself()).await.ok();
             }
+            () = app.run.doors.certificates().own_begins() => {
+                reload(&app, Wanted::No, by_itself()).await.ok();
+            }
             () = watch.stirred() => {}
             () = addresses.next() => readdress(&app).await,
         }

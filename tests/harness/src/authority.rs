@@ -48,13 +48,22 @@ impl Authority {
 
     /// The same for so many days from now; of less than none, it has ended.
     pub fn issue_for_days(&self, file: &str, names: &[&str], days: i64) -> Files {
+        let today = i64::try_from(since_epoch().as_secs() / DAY).unwrap_or_default();
+        let midnight = |day: i64| Duration::from_secs(day.unsigned_abs() * DAY);
+        self.issue_between(file, names, midnight(today - 100), midnight(today + days))
+    }
+
+    /// The same, good from so long ahead on for a year.
+    pub fn issue_ahead(&self, file: &str, names: &[&str], ahead: Duration) -> Files {
+        let begins = since_epoch() + ahead;
+        self.issue_between(file, names, begins, begins + Duration::from_secs(365 * DAY))
+    }
+
+    fn issue_between(&self, file: &str, names: &[&str], begins: Duration, ends: Duration) -> Files {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let mut params = CertificateParams::new(names).expect("names of a test");
-        let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
-        let today = i64::try_from(now.as_secs() / DAY).unwrap_or_default();
-        let midnight = |day: i64| date_time_ymd(1970, 1, 1) + Duration::from_secs(day.unsigned_abs() * DAY);
-        params.not_before = midnight(today - 100);
-        params.not_after = midnight(today + days);
+        params.not_before = date_time_ymd(1970, 1, 1) + begins;
+        params.not_after = date_time_ymd(1970, 1, 1) + ends;
         let key = KeyPair::generate().expect("keys can be made");
         let certificate = params
             .signed_by(&key, &self.issuer)
@@ -99,6 +108,10 @@ impl Files {
             self.key.display()
         )
     }
+}
+
+fn since_epoch() -> Duration {
+    std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default()
 }
 
 /// The certificate that is shown to who asks for a name, or for an address and thereby none.
