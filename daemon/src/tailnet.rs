@@ -50,6 +50,8 @@ pub(crate) struct Tailnet {
     questions: Semaphore,
     /// Questions about peers that failed since one was answered.
     unanswered: Mutex<Unanswered>,
+    /// Woken when there is one.
+    unheard: Notify,
     /// Woken whenever tailscaled tells of a change, whatever that is.
     told: Notify,
 }
@@ -57,7 +59,9 @@ pub(crate) struct Tailnet {
 #[derive(Default)]
 struct Unanswered {
     count: u64,
-    /// Why the last one did.
+    /// Whom the last one was about.
+    about: Option<IpAddr>,
+    /// Why it failed.
     why: String,
     /// When it was last said in the log: whoever keeps coming shall not fill the disk.
     said: Option<Instant>,
@@ -118,6 +122,7 @@ impl Tailnet {
             cache: Cache::default(),
             questions: Semaphore::new(QUESTIONS),
             unanswered: Mutex::default(),
+            unheard: Notify::new(),
             told: Notify::new(),
         }
     }
@@ -214,6 +219,8 @@ impl Tailnet {
     fn note_unanswered(&self, address: IpAddr, error: &LocalApiError) {
         let mut unanswered = self.unanswered();
         unanswered.count += 1;
+        unanswered.about = Some(address);
+        self.unheard.notify_one();
         unanswered.why = error.to_string();
         if unanswered.said.is_none_or(|said| said.elapsed() >= SAID_EVERY) {
             unanswered.said = Some(Instant::now());

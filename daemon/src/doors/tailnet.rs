@@ -65,7 +65,14 @@ impl RemoteDoors {
             }
         };
         let keeping = certificate::keep(listeners.tailnet(), &self.certificates, &is_other_source);
-        tokio::join!(adjusting, listeners.tailnet().follow(access), keeping, renewing);
+        let tailnet = listeners.tailnet();
+        tokio::join!(
+            adjusting,
+            tailnet.follow(access),
+            tailnet.hear_again(),
+            keeping,
+            renewing
+        );
     }
 
     /// Takes up what is known of the tailnet now.

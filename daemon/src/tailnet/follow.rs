@@ -1,6 +1,6 @@
 //! Following what tailscaled says of this node: by its bus, so that nothing is asked while nothing changes.
 
-use std::time::Duration;
+use std::{net::IpAddr, time::Duration};
 
 use server::Access;
 use tokio::time::sleep;
@@ -73,6 +73,28 @@ impl Tailnet {
             }
         }
         Ok(())
+    }
+
+    /// Asks again about whoever could not be asked about, until that is answered: what is said of it is true as long as it is said.
+    pub(crate) async fn hear_again(&self) {
+        loop {
+            self.unheard.notified().await;
+            let mut pause = SHORT;
+            while let Some(address) = self.unheard_of() {
+                sleep(pause).await;
+                match self.api.who_is(address).await {
+                    // Known or not.
+                    Ok(_) => self.unanswered().count = 0,
+                    Err(_) => pause = (pause * 2).min(LONG),
+                }
+            }
+        }
+    }
+
+    /// The last one who could not be asked about, where nobody could since.
+    fn unheard_of(&self) -> Option<IpAddr> {
+        let unanswered = self.unanswered();
+        unanswered.about.filter(|_| unanswered.count > 0)
     }
 
     async fn look_and_judge(&self, access: &Access) -> Result<(), LocalApiError> {

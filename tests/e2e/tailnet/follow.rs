@@ -75,6 +75,22 @@ async fn one_that_dies_and_starts_again_leaves_the_listener_and_who_is_attached(
 }
 
 #[tokio::test]
+async fn what_is_said_of_peers_who_could_not_be_asked_about_ends_without_another_one() {
+    let tailscaled = tailnet();
+    let daemon = tailscaled.daemon(r#"["self"]"#).await;
+    let at = listener_at(&daemon, NODE).await;
+    let is_deaf = async || {
+        let problems = status(&daemon).await.tailnet.unwrap().problems.join(" ");
+        problems.contains("who comes over the tailnet cannot be asked")
+    };
+    tailscaled.hang(true);
+    shut_out(BOB, at).await;
+    assert!(is_deaf().await);
+    tailscaled.hang(false);
+    until("the end of it", async || (!is_deaf().await).then_some(())).await;
+}
+
+#[tokio::test]
 async fn without_one_the_rest_starts_and_says_so_and_it_is_found_when_it_comes() {
     let mut tailscaled = tailnet();
     tailscaled.kill().await;
