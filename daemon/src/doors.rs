@@ -33,6 +33,8 @@ pub(crate) struct RemoteDoors {
 struct Bound {
     /// Further host names that a browser may use.
     names: Vec<String>,
+    /// The addresses may be any.
+    any_interface: bool,
     /// Host and port by which it is reached over the tailnet.
     tailnet: Option<(String, u16)>,
     doors: Vec<Door>,
@@ -60,6 +62,7 @@ impl RemoteDoors {
             passed: Arc::clone(passed),
             bound: Mutex::new(Bound {
                 names: config.names.clone(),
+                any_interface: config.any_interface,
                 tailnet: None,
                 doors: config.tls.iter().copied().map(Door::new).collect(),
             }),
@@ -74,13 +77,20 @@ impl RemoteDoors {
     /// Binds the listeners.
     ///
     /// # Errors
-    /// Where one cannot be bound: then none is.
+    /// Where one cannot be bound, or shall not: then none is.
     pub(crate) async fn bind(&self) -> Result<OpenDoors, UpError> {
-        let mut doors = self.bound().doors.clone();
+        self.look_at_tailnet().await;
+        let (mut doors, any_interface) = {
+            let bound = self.bound();
+            (bound.doors.clone(), bound.any_interface)
+        };
         doors.retain(|door| !door.is_stale);
         let mut listeners = Vec::new();
         for door in &mut doors {
             let address = door.at.unwrap_or(door.configured);
+            if let Some(why) = self.disowns(address).filter(|_| !any_interface) {
+                return Err(UpError::NotOwn { address, why });
+            }
             let (listener, at) = self
                 .bind_one(address)
                 .await
@@ -204,6 +214,7 @@ mod tests {
         };
         let bound = Bound {
             names: names.iter().map(ToString::to_string).collect(),
+            any_interface: false,
             tailnet: tailnet.map(|(host, port)| (host.to_owned(), port)),
             doors: open.iter().map(door).collect(),
         };

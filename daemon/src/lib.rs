@@ -33,6 +33,6 @@ mod web_app;
 pub use config::{Config, ConfigError};
 pub use paths::Paths;
 pub use routes::routes;
-pub use tailnet::{Probe, ProbedNode, Trouble, probe};
+pub use tailnet::{NotOwn, Probe, ProbedNode, Trouble, probe};
 pub use up::{UpError, UpOptions, file_hint, up};
 pub use web_app::has_web_app;

@@ -78,6 +78,19 @@ pub(crate) struct Seen {
     pub(crate) trouble: Option<String>,
 }
 
+/// Why an address that looks like one of a tailnet is not taken for this machine's in its own; a sentence without its subject.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotOwn {
+    /// This machine has others.
+    #[error(
+        "is not this machine's in its tailnet: a listener that others reach needs listen.dangerous_allow_any_interface = true"
+    )]
+    Another,
+    /// Which it has is not known.
+    #[error("may be this machine's in its tailnet or not, which cannot be told: {0}")]
+    Unknown(String),
+}
+
 impl Seen {
     /// The addresses at which this machine is reached over the tailnet now; none where that is not known, and is what it was.
     pub(crate) fn addresses(&self) -> Option<Vec<IpAddr>> {
@@ -91,6 +104,19 @@ impl Seen {
     /// This machine's node, where it is in its tailnet now.
     pub(crate) fn running(self) -> Option<OwnNode> {
         self.node.filter(|_| self.phase == Some(Phase::Running))
+    }
+
+    /// Why an address is not this machine's; none where it is, as far as was told last.
+    pub(crate) fn disowns(&self, address: IpAddr) -> Option<NotOwn> {
+        match &self.node {
+            Some(node) if node.addresses.contains(&address) => None,
+            Some(_) => Some(NotOwn::Another),
+            None => Some(NotOwn::Unknown(
+                self.trouble
+                    .clone()
+                    .unwrap_or_else(|| "tailscaled knows of no node here".to_owned()),
+            )),
+        }
     }
 
     /// The user whom this machine's node belongs to.

@@ -27,7 +27,11 @@ impl RemoteDoors {
         let reach = Reach::of_all(config);
         let waits = self.tailnet.is_none() && !config.tailnet_ports.is_empty();
         let mut plan = Plan::new(&self.bound().doors, &wanted);
-        config.names.clone_into(&mut self.bound().names);
+        {
+            let mut bound = self.bound();
+            config.names.clone_into(&mut bound.names);
+            bound.any_interface = config.any_interface;
+        }
         if !held.are_open() {
             self.bound().doors = plan.kept.into_iter().chain(plan.new).collect();
             return faults;
@@ -68,17 +72,24 @@ impl RemoteDoors {
         faults
     }
 
-    /// Where to listen, and in sentences where not: without a tailnet nobody at an address of one would be asked about.
+    /// Where to listen, and in sentences where not: without a tailnet nobody at an address of one would be asked about, and one
+    /// that is not this machine's in its own is as any other.
     fn permitted(&self, config: &Config) -> (Vec<SocketAddr>, Vec<String>) {
-        let is_unguarded = |at: &SocketAddr| {
-            self.tailnet.is_none() && !config.any_interface && is_of_a_tailnet(at.ip().to_canonical())
+        let fault = |at: SocketAddr| match &self.tailnet {
+            _ if config.any_interface || !is_of_a_tailnet(at.ip().to_canonical()) => None,
+            None => Some(format!(
+                "{at} is an address of the tailnet, and tailnet.mode waits for a restart"
+            )),
+            Some(_) => self.disowns(at).map(|why| format!("{at} {why}")),
         };
-        let (unguarded, permitted): (Vec<SocketAddr>, Vec<_>) =
-            config.tls.iter().partition(|at| is_unguarded(at));
-        let fault = |at: &SocketAddr| {
-            format!("{at} is an address of the tailnet, and tailnet.mode waits for a restart")
-        };
-        (permitted, unguarded.iter().map(fault).collect())
+        let (mut permitted, mut faults) = (Vec::new(), Vec::new());
+        for at in &config.tls {
+            match fault(*at) {
+                Some(fault) => faults.push(fault),
+                None => permitted.push(*at),
+            }
+        }
+        (permitted, faults)
     }
 
     /// Whether there is none where one is configured that would let the tailnet in.

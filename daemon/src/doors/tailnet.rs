@@ -1,6 +1,6 @@
 //! The listeners of the tailnet among the others: they follow what tailscaled says.
 
-use std::{sync::Arc, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use server::{Access, HeldDoors, Listener, NoTailnet, WhoIs};
 use tokio::{
@@ -12,7 +12,7 @@ use super::RemoteDoors;
 use crate::{
     certificates,
     config::{Config, TailnetMode},
-    tailnet::{OwnNode, TailnetListeners, certificate},
+    tailnet::{NotOwn, OwnNode, TailnetListeners, certificate, is_of_a_tailnet},
 };
 
 impl RemoteDoors {
@@ -133,13 +133,27 @@ impl RemoteDoors {
         }
     }
 
-    /// Asks what this machine is in the tailnet now, and binds all of them, where none is bound.
+    /// Asks what this machine is in the tailnet now.
+    pub(super) async fn look_at_tailnet(&self) {
+        if let Some(listeners) = &self.tailnet {
+            // What came of it is noted, and said by the warnings.
+            listeners.tailnet().look().await.ok();
+        }
+    }
+
+    /// Why a listener at this address, which looks like one of a tailnet, is not this machine's in its own; none where it is, or
+    /// the address does not look so.
+    pub(super) fn disowns(&self, address: SocketAddr) -> Option<NotOwn> {
+        let ip = address.ip().to_canonical();
+        let listeners = self.tailnet.as_ref().filter(|_| is_of_a_tailnet(ip))?;
+        listeners.tailnet().seen().disowns(ip)
+    }
+
+    /// Binds all of the tailnet, where none is bound, at what this machine was in it at the last look.
     pub(super) async fn bind_tailnet(&self) -> Vec<Listener> {
         let Some(listeners) = &self.tailnet else {
             return Vec::new();
         };
-        // What came of it is noted, and said by the warnings.
-        listeners.tailnet().look().await.ok();
         self.cover_node(listeners).await;
         let bound = listeners.bind().await;
         self.note_tailnet(listeners);
@@ -177,8 +191,8 @@ impl RemoteDoors {
         let first = listeners.open().first().copied();
         self.bound().tailnet = first.map(|at| {
             let address = match at {
-                std::net::SocketAddr::V4(at) => at.ip().to_string(),
-                std::net::SocketAddr::V6(at) => format!("[{}]", at.ip()),
+                SocketAddr::V4(at) => at.ip().to_string(),
+                SocketAddr::V6(at) => format!("[{}]", at.ip()),
             };
             (name.unwrap_or(address), at.port())
         });

@@ -5,7 +5,9 @@ use std::{io, net::SocketAddr};
 use certs::{CertsError, PairFilesError, files::FileError};
 use server::{Crashed, store::StoreError};
 
-use crate::{ConfigError, lock::LockError, paths::PathsError, service::PassedError, socket::SocketError};
+use crate::{
+    ConfigError, lock::LockError, paths::PathsError, service::PassedError, socket::SocketError, tailnet::NotOwn,
+};
 
 /// Why the daemon does not run: a sentence, and a hint.
 #[derive(Debug, thiserror::Error)]
@@ -44,6 +46,14 @@ pub enum UpError {
         address: SocketAddr,
         /// The system's words.
         source: io::Error,
+    },
+    /// An address looks like one of the tailnet, and is not known to be this machine's in it.
+    #[error("listen.tls: {address} {why}")]
+    NotOwn {
+        /// The address.
+        address: SocketAddr,
+        /// How it is not.
+        why: NotOwn,
     },
     /// A keeper runs that does not serve this daemon.
     #[error(transparent)]
@@ -91,6 +101,10 @@ impl UpError {
                 "see who has the port (`ss -ltnp`), or choose another by `--tls` or listen.tls; port 0 picks a free one"
                     .to_owned()
             }
+            Self::NotOwn { address, .. } => format!(
+                "write tailnet:{} for a listener at whatever this machine is in its tailnet, as soon as it is there",
+                address.port()
+            ),
             Self::Keeper(_) => {
                 "stop the sessions with the daemon that started it, or end the process `transom keep`, and its sessions with it"
                     .to_owned()
@@ -102,7 +116,16 @@ impl UpError {
 
     /// Whether the configuration is at fault: exit code 64.
     pub fn is_configuration(&self) -> bool {
-        matches!(self, Self::Config(_) | Self::Paths(_) | Self::OwnPair(_))
+        matches!(
+            self,
+            Self::Config(_)
+                | Self::Paths(_)
+                | Self::OwnPair(_)
+                | Self::NotOwn {
+                    why: NotOwn::Another,
+                    ..
+                }
+        )
     }
 
     /// Whether another process holds the lock: a daemon, also one that starts or drains, or who does without one.

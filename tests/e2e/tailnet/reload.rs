@@ -162,6 +162,37 @@ async fn the_last_listener_stays_until_the_restart_that_what_shall_be_in_its_pla
 }
 
 #[tokio::test]
+async fn an_address_that_looks_like_a_tailnets_and_is_not_this_machines_needs_the_dangerous_flag() {
+    let mut tailscaled = tailnet();
+    let tailnet = tailscaled.config(r#"["self"]"#);
+    let listening = |tls: &str| format!("[listen]\ntls = [\"{tls}\"]\n{tailnet}");
+    let mut daemon = configured(listening("127.0.0.1:0")).await;
+    let config = daemon.folder().join("config.toml");
+    std::fs::write(&config, listening("100.64.77.1:7443")).unwrap();
+    let reloaded = daemon.cli(&["reload"]).await;
+    assert!(
+        reloaded.stderr.contains("dangerous_allow_any_interface"),
+        "{reloaded:?}"
+    );
+    daemon.kill().await;
+    let refused = daemon.cli(&["up"]).await;
+    assert_eq!(refused.code, 64, "{refused:?}");
+    assert!(refused.stderr.contains("write tailnet:7443"), "{refused:?}");
+    // Nor where nobody says whose it is.
+    tailscaled.kill().await;
+    let refused = daemon.cli(&["up"]).await;
+    assert!(
+        refused.code == 1 && refused.stderr.contains("cannot be told"),
+        "{refused:?}"
+    );
+    // Its own it may have, which this machine does not, as it happens.
+    tailscaled.move_to(&["100.64.77.1"]);
+    tailscaled.start_again();
+    let refused = daemon.cli(&["up"]).await;
+    assert!(refused.stderr.contains("cannot be bound"), "{refused:?}");
+}
+
+#[tokio::test]
 async fn its_listener_comes_and_goes_with_the_configuration_and_touches_no_other() {
     let tailscaled = tailnet();
     let listening = |tls: &str| format!("[listen]\ntls = {tls}\n{}", tailscaled.config(r#"["self"]"#));
