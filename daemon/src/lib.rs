@@ -34,5 +34,5 @@ pub use config::{Config, ConfigError};
 pub use paths::Paths;
 pub use routes::routes;
 pub use tailnet::{NotOwn, Probe, ProbedNode, Trouble, probe};
-pub use up::{UpError, UpOptions, file_hint, up};
+pub use up::{UpError, UpOptions, check, file_hint, up};
 pub use web_app::has_web_app;

@@ -29,6 +29,7 @@ use crate::{
     config::{Config, ConfigError, Layers, Source},
     paths::Paths,
     service, tasks, up,
+    up::UpError,
 };
 
 /// The configuration in force, and what is wrong with the one that should be.
@@ -113,6 +114,14 @@ impl Reloads {
     /// Wants a reload: whoever follows does it.
     pub(crate) fn want(&self) {
         self.wanted.notify_one();
+    }
+
+    /// What a daemon would start with by now in the place of this one.
+    ///
+    /// # Errors
+    /// What would keep it from starting.
+    pub(crate) fn next(&self, paths: &Paths) -> Result<Config, UpError> {
+        up::configuration(paths, &self.flags)
     }
 
     /// What is in force, by key. Waits for a reload that is under way.

@@ -9,7 +9,10 @@ use std::{
     os::unix::{fs::MetadataExt, process::CommandExt},
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -18,7 +21,7 @@ use protocol::Problem;
 use terminal::DescriptorLimit;
 use tokio::time::timeout;
 
-use crate::{executable, lock::Lock, service, service::Passed};
+use crate::{app::Run, executable, lock::Lock, service, service::Passed, tasks, up::UpError};
 
 /// What this process was started with, and whether it is to be started so again.
 #[derive(Debug)]
@@ -35,10 +38,18 @@ pub(crate) struct Restart {
 
 /// Why the daemon cannot be started again; nothing was ended.
 #[derive(Debug, thiserror::Error)]
-#[error("the daemon's executable {path} cannot be started again: {source}")]
-pub(crate) struct NoExecutable {
-    path: String,
-    source: io::Error,
+pub(crate) enum NotRestarted {
+    /// There is nothing that could be started.
+    #[error("the daemon's executable {path} cannot be started again: {source}")]
+    NoExecutable {
+        /// Where it should be.
+        path: String,
+        /// Why that is none.
+        source: io::Error,
+    },
+    /// It would not start.
+    #[error("the next daemon would not start: {0}")]
+    Refused(#[from] Box<UpError>),
 }
 
 impl Restart {
@@ -61,9 +72,13 @@ impl Restart {
     /// Wants the daemon to be started again once it has ended.
     ///
     /// # Errors
-    /// [`NoExecutable`] where nothing is at its path that could be started.
-    pub(crate) async fn want(&self) -> Result<(), NoExecutable> {
+    /// [`NotRestarted`] where nothing is at its path that could be started, or it would refuse to.
+    pub(crate) async fn want(&self, run: &Arc<Run>) -> Result<(), NotRestarted> {
         self.check().await?;
+        let looking = Arc::clone(run);
+        tasks::blocking(move || would_start(&looking))
+            .await
+            .map_err(Box::new)?;
         self.is_wanted.store(true, Ordering::Release);
         Ok(())
     }
@@ -114,12 +129,12 @@ impl Restart {
     }
 
     /// Whether what is there now says of itself what it is: half a download does not.
-    async fn check(&self) -> Result<(), NoExecutable> {
-        let path = self.path.as_ref().map_err(|error| NoExecutable {
+    async fn check(&self) -> Result<(), NotRestarted> {
+        let path = self.path.as_ref().map_err(|error| NotRestarted::NoExecutable {
             path: "(unknown)".to_owned(),
             source: error.kind().into(),
         })?;
-        let fault = |source| NoExecutable {
+        let fault = |source| NotRestarted::NoExecutable {
             path: path.display().to_string(),
             source,
         };
@@ -144,10 +159,29 @@ impl Restart {
     }
 }
 
-impl IntoResponse for NoExecutable {
+/// Whether what is configured by now lets a daemon start.
+fn would_start(run: &Run) -> Result<(), UpError> {
+    let config = run.reloads.next(&run.paths)?;
+    run.doors.check(&config, &run.paths.socket())
+}
+
+impl IntoResponse for NotRestarted {
     fn into_response(self) -> Response {
-        let hint = "put it back, or end the daemon and start another: sessions go on in between";
-        server::error::answer(&Problem::new(409, "no_executable", self.to_string(), hint))
+        let detail = self.to_string();
+        let (status, code, hint) = match self {
+            Self::NoExecutable { .. } => {
+                let hint = "put it back, or end the daemon and start another: sessions go on in between";
+                (409, "no_executable", hint.to_owned())
+            }
+            Self::Refused(error) => {
+                let hint = format!("{}; until then the daemon goes on as before", error.hint());
+                match error.is_configuration() {
+                    true => (422, "bad_configuration", hint),
+                    false => (409, "start_refused", hint),
+                }
+            }
+        };
+        server::error::answer(&Problem::new(status, code, detail, hint))
     }
 }
 

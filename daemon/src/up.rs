@@ -54,11 +54,37 @@ pub struct UpOptions {
 }
 
 impl UpOptions {
+    /// What they say of the configuration.
+    fn flags(&self) -> Vec<(&'static str, String)> {
+        Vec::from_iter((!self.tls.is_empty()).then(|| ("listen.tls", self.tls.join(","))))
+    }
+
     fn older_store(&self) -> OlderStore {
         match self.accept_older_store {
             true => OlderStore::Accepted,
             false => OlderStore::Refused,
         }
+    }
+}
+
+/// Whether a daemon with these options would take what is configured, as far as that can be told while another serves.
+///
+/// # Errors
+/// What would keep it from starting.
+pub fn check(options: &UpOptions) -> Result<(), UpError> {
+    let paths = Paths::find(options.dir.as_deref())?;
+    configuration(&paths, &options.flags()).map(drop)
+}
+
+/// The configuration with which a daemon would start, if its certificate can be used too.
+///
+/// # Errors
+/// As [`check`].
+pub(crate) fn configuration(paths: &Paths, flags: &[(&'static str, String)]) -> Result<Config, UpError> {
+    let (config, _) = Config::load(&paths.config, flags)?;
+    match certificates::read_own(&config, certificates::now()) {
+        Err(error) if !error.is_of_time() => Err(error.into()),
+        Ok(_) | Err(_) => Ok(config),
     }
 }
 
@@ -73,8 +99,7 @@ pub fn up(options: &UpOptions, on_ready: impl FnOnce(&Ready)) -> Result<(), UpEr
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
         .map_err(UpError::system("hide its memory"))?;
     let paths = Paths::find(options.dir.as_deref())?;
-    let flags = Vec::from_iter((!options.tls.is_empty()).then(|| ("listen.tls", options.tls.join(","))));
-    let (reloads, config) = Reloads::start(&paths, flags)?;
+    let (reloads, config) = Reloads::start(&paths, options.flags())?;
     make_directories(&paths)?;
     passed.check(&paths.socket(), &config.tls)?;
     let lock = Lock::take_to_serve(&paths.lock(), &paths.socket())?;

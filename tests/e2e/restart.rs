@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use harness::{DaemonOptions, TerminalOf, TestDaemon, until, within};
+use harness::{Authority, DaemonOptions, TerminalOf, TestDaemon, until, within};
 use protocol::{
     access::{Restarting, Status},
     attach::{CLOSE_RESTARTING, Mode},
@@ -248,6 +248,39 @@ async fn an_executable_that_cannot_be_executed_is_refused_before_anything_ends()
     assert_eq!(refused.json()["code"], "no_executable", "{refused:?}");
     let after: Status = daemon.owner().get("/v1/status").await.ok();
     assert_eq!(after.life, before.life);
+}
+
+#[tokio::test]
+async fn what_the_next_daemon_would_refuse_is_refused_before_anything_ends() {
+    let authority = Authority::new();
+    let (pair, other) = (authority.issue("one", &["a.example"]), authority.issue("other", &["a.example"]));
+    fs::copy(&other.key, &pair.key).unwrap();
+    let daemon = TestDaemon::start().await;
+    let before: Status = daemon.owner().get("/v1/status").await.ok();
+    for (config, why) in [
+        ("[listen\n".to_owned(), "not valid TOML"),
+        (pair.config(), "does not belong to the key"),
+    ] {
+        fs::write(daemon.folder().join("config.toml"), config).unwrap();
+        for command in [&["restart"][..], &["restart", "--force"]] {
+            let refused = daemon.cli(command).await;
+            assert_eq!(refused.code, 64, "{refused:?}");
+            assert!(refused.stderr.contains(why), "{refused:?}");
+        }
+    }
+    let after: Status = daemon.owner().get("/v1/status").await.ok();
+    assert_eq!((after.pid, after.life), (before.pid, before.life));
+}
+
+#[tokio::test]
+async fn a_daemon_that_hangs_is_not_killed_for_one_that_would_not_start() {
+    let daemon = TestDaemon::start().await;
+    fs::write(daemon.folder().join("config.toml"), "[listen\n").unwrap();
+    daemon.signal(Signal::STOP);
+    let refused = daemon.cli(&["restart", "--force"]).await;
+    assert_eq!(refused.code, 64, "{refused:?}");
+    daemon.signal(Signal::CONT);
+    assert_eq!(daemon.owner().get("/v1/health").await.status, 200);
 }
 
 #[tokio::test]

@@ -10,6 +10,7 @@ use protocol::{
 use tokio::time::{Instant, sleep, timeout};
 
 use self::hung::Hung;
+use super::up;
 use crate::{client, client::Client, escape::escape, exit, failure::Failure, output, start};
 
 mod hung;
@@ -42,6 +43,7 @@ pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
         Err(failure) if args.force && failure.is_timed_out() => {
             let hung = Hung::behind(&socket).await?;
             let arguments = hung.arguments()?;
+            up::check(&arguments)?;
             hung.kill().await?;
             start::again(&client, arguments).await?;
         }

@@ -1,7 +1,8 @@
 //! `transom up`: the daemon, in the foreground.
 
-use std::{io::IsTerminal, path::PathBuf};
+use std::{ffi::OsString, io::IsTerminal, path::PathBuf};
 
+use clap::Parser;
 use daemon::{UpError, UpOptions};
 use protocol::access::Ready;
 
@@ -33,6 +34,36 @@ pub(crate) struct Args {
     keeper_speaks: Option<u16>,
 }
 
+/// The same as a line of words, the verb being the first.
+#[derive(Debug, Parser)]
+struct Line {
+    #[command(flatten)]
+    args: Args,
+}
+
+/// Whether a daemon that is started with this line would take what is configured. Of a line that is none, nothing is known.
+///
+/// # Errors
+/// What would keep it from starting.
+pub(super) fn check(line: &[OsString]) -> Result<(), Failure> {
+    match Line::try_parse_from(line) {
+        Ok(line) => daemon::check(&line.args.options()).map_err(|error| failure(&error)),
+        Err(_) => Ok(()),
+    }
+}
+
+impl Args {
+    fn options(&self) -> UpOptions {
+        UpOptions {
+            dir: self.dir.clone(),
+            tls: self.tls.clone(),
+            no_cgroups: self.no_cgroups,
+            keeper_speaks: self.keeper_speaks,
+            accept_older_store: self.accept_older_store,
+        }
+    }
+}
+
 /// Runs the daemon until it is told to end.
 pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     if args.background {
@@ -40,13 +71,6 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         rustix::process::setsid().ok();
         std::env::set_current_dir("/")?;
     }
-    let options = UpOptions {
-        dir: args.dir.clone(),
-        tls: args.tls.clone(),
-        no_cgroups: args.no_cgroups,
-        keeper_speaks: args.keeper_speaks,
-        accept_older_store: args.accept_older_store,
-    };
     let say = |ready: &Ready| {
         let said = if args.json {
             output::json(ready)
@@ -56,7 +80,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         // Who started it may have gone: it serves all the same.
         said.ok();
     };
-    daemon::up(&options, say).map_err(|error| failure(&error))?;
+    daemon::up(&args.options(), say).map_err(|error| failure(&error))?;
     if std::io::stderr().is_terminal() {
         // Behind the `^C` that the terminal shows.
         output::note("\nthe daemon has ended");

@@ -1,13 +1,14 @@
 //! Other addresses while the daemon serves (access.md 10): what is new is bound before what is old is closed.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, path::Path};
 
 use server::{DoorChange, HeldDoors, Listener};
 
 use super::{Door, RemoteDoors};
 use crate::{
-    config::Config,
+    config::{Config, TailnetMode},
     tailnet::{TailnetListeners, is_of_a_tailnet},
+    up::UpError,
 };
 
 impl RemoteDoors {
@@ -16,6 +17,24 @@ impl RemoteDoors {
         self.passed.elsewhere(wanted).map(|address| {
             format!("{address} is in the socket unit and not in listen.tls: take it out there, or the next start is refused")
         })
+    }
+
+    /// Whether a daemon that is started in the place of this one, with what is left to it, may listen so.
+    ///
+    /// # Errors
+    /// Why it would not start.
+    pub(crate) fn check(&self, config: &Config, socket: &Path) -> Result<(), UpError> {
+        self.passed.check(socket, &config.tls)?;
+        let may_be_any = config.any_interface || config.tailnet_mode == TailnetMode::Off;
+        for address in config.tls.iter().filter(|_| !may_be_any) {
+            if let Some(why) = self.disowns(*address) {
+                return Err(UpError::NotOwn {
+                    address: *address,
+                    why,
+                });
+            }
+        }
+        Ok(())
     }
 
     /// Listens at the configured addresses, and no others, under the configured names; with `renew`, in a new generation at those

@@ -5,7 +5,7 @@ use pairing::marker::DaemonManage;
 use protocol::access::{Restart, Restarting};
 use server::{App, Peer, Permitted, extract::OptionalJson};
 
-use crate::{actor, restart::NoExecutable};
+use crate::{actor, restart::NotRestarted};
 
 /// Ends the daemon and starts it again in the same process, with what is at its executable's path by now. Sessions go on.
 pub(crate) async fn restart(
@@ -13,8 +13,8 @@ pub(crate) async fn restart(
     Permitted(permit): Permitted<DaemonManage>,
     peer: Peer,
     OptionalJson(Restart {}): OptionalJson<Restart>,
-) -> Result<Json<Restarting>, NoExecutable> {
-    app.run.restart.want().await?;
+) -> Result<Json<Restarting>, NotRestarted> {
+    app.run.restart.want(&app.run).await?;
     let row = actor::row(permit.principal(), &peer, "restart", "daemon");
     if let Err(error) = app.access.store().append_audit(row).await {
         tracing::warn!(%error, "a restart could not be written to the audit trail");
