@@ -77,6 +77,9 @@ pub enum StoreError {
     /// SQLite refused: disk full, input or output error.
     #[error("the store failed: {0}")]
     Sql(#[from] rusqlite::Error),
+    /// What a daemon left that was killed could not be copied, to be looked at.
+    #[error("the store cannot be looked at, for want of a place to copy it to: {0}")]
+    Copy(io::Error),
     /// The writer has ended.
     #[error("the store is closed")]
     Closed,

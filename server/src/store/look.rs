@@ -1,12 +1,18 @@
 //! Looking at a store without changing anything, while a daemon has it open and while none has.
 
-use std::path::Path;
+use std::{
+    env,
+    fs::{self, DirBuilder},
+    os::unix::fs::DirBuilderExt,
+    path::{Path, PathBuf},
+};
 
 use certs::files;
 use pairing::UnixMillis;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction};
 
 use super::{StoreError, chain, devices, epoch, epoch::Epoch, guests, has_tokens, meta, schema, token_key};
+use crate::random;
 
 /// What a store is found to be, where a daemon can open it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,11 +46,7 @@ impl Look {
         }
         files::check(&schema::suffixed(path, "-shm"))?;
         let look = || {
-            let mut connection = match has_journal {
-                true => schema::connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?,
-                // Whoever reads a store without a journal would make one beside it.
-                false => as_it_is(path)?,
-            };
+            let (_copy, mut connection) = untouched(path, has_journal)?;
             let (version, supported) = schema::look(&connection, path)?;
             if version < supported {
                 return Ok(Self {
@@ -99,8 +101,57 @@ fn last_written(transaction: &Transaction<'_>) -> Result<Option<UnixMillis>, Sto
     Ok(time.map(UnixMillis))
 }
 
-/// A connection that makes no file, to a store that nobody writes (sqlite.org/uri.html, `immutable`).
-fn as_it_is(path: &Path) -> Result<Connection, StoreError> {
+/// A connection that makes no file and changes none, with the copy that it is to, where it is to one.
+fn untouched(path: &Path, has_journal: bool) -> Result<(Option<Aside>, Connection), StoreError> {
+    let index = schema::suffixed(path, "-shm");
+    if !has_journal {
+        // Whoever reads a store without a journal would make one beside it.
+        return Ok((None, by_uri(path, "immutable=1")?));
+    }
+    if !index.exists() {
+        // Its index would be made.
+        let copy = Aside::of(path)?;
+        // Where there is one now, a daemon has begun meanwhile, and may have written what is copied.
+        if !index.exists() {
+            let connection = schema::connect(&copy.store(), OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+            return Ok((Some(copy), connection));
+        }
+    }
+    Ok((None, by_uri(path, "readonly_shm=1")?))
+}
+
+/// A store with its journal, copied to where nothing lasts. Dropping it removes it.
+struct Aside(PathBuf);
+
+impl Aside {
+    fn of(path: &Path) -> Result<Self, StoreError> {
+        let name = format!("transom-look-{:016x}", u64::from_be_bytes(random::bytes()));
+        let make = |place: PathBuf| {
+            let folder = place.join(&name);
+            DirBuilder::new().mode(0o700).create(&folder).map(|()| Self(folder))
+        };
+        let copy = make(PathBuf::from("/dev/shm")).or_else(|_| make(env::temp_dir()));
+        let copy = copy.map_err(StoreError::Copy)?;
+        for suffix in ["", "-wal"] {
+            let (from, to) = (schema::suffixed(path, suffix), schema::suffixed(&copy.store(), suffix));
+            fs::copy(from, to).map_err(StoreError::Copy)?;
+        }
+        Ok(copy)
+    }
+
+    fn store(&self) -> PathBuf {
+        self.0.join("store")
+    }
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.0).ok();
+    }
+}
+
+/// A connection that only reads, with a parameter (sqlite.org/c3ref/open.html, `immutable` and `readonly_shm`).
+fn by_uri(path: &Path, parameter: &str) -> Result<Connection, StoreError> {
     use std::{fmt::Write as _, os::unix::ffi::OsStrExt};
     let mut uri = "file:".to_owned();
     for byte in path.as_os_str().as_bytes() {
@@ -111,14 +162,15 @@ fn as_it_is(path: &Path) -> Result<Connection, StoreError> {
             byte => write!(uri, "%{byte:02x}").expect("writing to a String cannot fail"),
         }
     }
-    uri.push_str("?immutable=1");
+    uri.push('?');
+    uri.push_str(parameter);
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
     schema::connect(Path::new(&uri), flags)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::{collections::BTreeMap, fs, path::Path};
+    use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt, path::Path};
 
     use pairing::UnixMillis;
 
@@ -164,6 +216,30 @@ mod tests {
         assert_eq!(before.len(), 1, "{:?}", before.keys());
         assert_eq!(Look::at(&path, &keys).unwrap(), Some(look));
         assert!(files(&folder) == before);
+    }
+
+    #[tokio::test]
+    async fn what_a_daemon_left_that_was_killed_is_looked_at_with_its_journal_and_stays_as_it_is() {
+        let home = tempfile::tempdir().unwrap();
+        let (path, keys) = (home.path().join("transom.db"), home.path().join("keys"));
+        let opened = Store::open(&path, &keys, NOW).unwrap();
+        row(&opened.store).await;
+        let all = files(home.path());
+        drop(opened);
+        for left in [&["transom.db", "transom.db-wal"][..], &["transom.db", "transom.db-wal", "transom.db-shm"]] {
+            for name in all.keys() {
+                fs::remove_file(home.path().join(name)).ok();
+            }
+            for name in left {
+                let file = home.path().join(name);
+                fs::write(&file, &all[*name]).unwrap();
+                fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).unwrap();
+            }
+            let before = files(home.path());
+            let look = Look::at(&path, &keys).unwrap().unwrap();
+            assert_eq!(look.last_written, Some(NOW), "the row is in the journal alone");
+            assert!(files(home.path()) == before, "{left:?}");
+        }
     }
 
     #[tokio::test]
