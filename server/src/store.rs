@@ -87,7 +87,7 @@ impl Store {
     /// The caller holds the daemon's lock: two processes never open it at the same time.
     ///
     /// # Errors
-    /// When the file is newer than this binary (it stays byte-identical), corrupt, not private, or older than what was written
+    /// When the file is newer than this binary (it stays byte-identical), corrupt, not private, gone while its keys are there, or older than what was written
     /// last; when the token key is missing or another while there are devices or guests; when the audit key is.
     pub fn open(path: &Path, keys: &Path, now: UnixMillis) -> Result<Opened, StoreError> {
         Self::open_with(path, keys, now, OlderStore::Refused)
@@ -112,6 +112,9 @@ impl Store {
         now: UnixMillis,
         older: OlderStore,
     ) -> Result<Opened, StoreError> {
+        if older == OlderStore::Refused {
+            epoch::miss(path, keys)?;
+        }
         let mut connection = schema::open(path, now)?;
         let transaction = connection.transaction()?;
         let (key, begins) = chain::load_or_begin(&transaction, keys)?;

@@ -46,6 +46,28 @@ async fn a_corrupt_store_is_refused_by_name_and_left_alone() {
 }
 
 #[tokio::test]
+async fn a_store_that_is_gone_is_missed_and_none_begins_unless_that_is_said() {
+    let folder = used_folder().await;
+    let store = folder.path().join("transom.db");
+    fs::remove_file(&store).unwrap();
+    let words = refused(folder.path());
+    assert!(
+        words.contains("transom.db is missing") && words.contains("--accept-older-store"),
+        "{words}"
+    );
+    assert!(!store.exists());
+    let looked = std::process::Command::new(harness::binary())
+        .args(["doctor", "--json"])
+        .env("TRANSOM_DIR", folder.path())
+        .output()
+        .unwrap();
+    let said: Vec<serde_json::Value> = serde_json::from_slice(&looked.stdout).unwrap();
+    let found = said.iter().find(|found| found["check"] == "store").unwrap();
+    assert_eq!(found["state"], "failed", "{found}");
+    assert!(found["hint"].as_str().unwrap().contains("newest copy"), "{found}");
+}
+
+#[tokio::test]
 async fn a_store_whose_token_key_is_gone_is_refused() {
     let folder = used_folder().await;
     fs::remove_file(folder.path().join("keys/token.key")).unwrap();

@@ -82,6 +82,9 @@ impl UpError {
             Self::Store(StoreError::Older { .. }) => "if a device was revoked since, it would be back: put the newest copy in \
                 its place; if this is the newest, `transom up --accept-older-store` goes on with it, and revoke again"
                 .to_owned(),
+            Self::Store(StoreError::Missing { .. }) => "put the newest copy in its place; where there is none, `transom up \
+                --accept-older-store` begins an empty one, and every device must pair again"
+                .to_owned(),
             Self::Store(StoreError::Newer { .. }) => {
                 "run the newer transom, or put the copy that it left beside the store in its place".to_owned()
             }

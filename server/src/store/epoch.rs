@@ -16,7 +16,7 @@ use tokio::{sync::watch, time::timeout};
 use super::{
     StoreError, audit,
     chain::{AuditKey, Link},
-    meta,
+    meta, schema,
 };
 
 /// How far a store has come.
@@ -79,6 +79,22 @@ impl Epoch {
             last: Link { sequence, hmac },
             revocations: revocations.parse().ok()?,
         })
+    }
+}
+
+/// Refuses a store that is gone; where there never was one, it may begin.
+///
+/// # Errors
+/// [`StoreError::Missing`].
+pub(super) fn miss(path: &Path, keys: &Path) -> Result<(), StoreError> {
+    // A journal alone is told as what it is.
+    if files::check(path)? || files::check(&schema::suffixed(path, "-wal"))? {
+        return Ok(());
+    }
+    match Epoch::read(keys) {
+        Ok(None) => Ok(()),
+        Ok(Some(_)) | Err(StoreError::Corrupt { .. }) => Err(StoreError::Missing { path: path.to_owned() }),
+        Err(other) => Err(other),
     }
 }
 

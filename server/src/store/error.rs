@@ -33,6 +33,12 @@ pub enum StoreError {
         /// What was found.
         reason: String,
     },
+    /// The file is gone, and that there was one is written beside its keys. To begin an empty one would forget every device.
+    #[error("{} is missing, and keys/epoch says that there was one", path.display())]
+    Missing {
+        /// The file.
+        path: PathBuf,
+    },
     /// The key of the token hashes is gone or another, which would silently un-pair every device and end every guest.
     #[error("{} {reason} while there are devices or guests; restore it from the backup that belongs to this store", path.display())]
     TokenKey {

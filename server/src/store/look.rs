@@ -41,7 +41,7 @@ impl Look {
                     path,
                     format!("it is missing and its journal {} is there", journal.display()),
                 )),
-                false => Ok(None),
+                false => epoch::miss(path, keys).map(|()| None),
             };
         }
         files::check(&schema::suffixed(path, "-shm"))?;
@@ -255,6 +255,8 @@ mod tests {
         assert!(matches!(Look::at(&path, &keys), Err(StoreError::Older { .. })));
         fs::write(&path, &newest[..newest.len() / 2]).unwrap();
         assert!(matches!(Look::at(&path, &keys), Err(StoreError::Corrupt { .. })));
+        fs::remove_file(&path).unwrap();
+        assert!(matches!(Look::at(&path, &keys), Err(StoreError::Missing { .. })));
         fs::write(&path, &newest).unwrap();
         fs::remove_file(keys.join("audit.key")).unwrap();
         assert!(matches!(Look::at(&path, &keys), Err(StoreError::AuditKey { .. })));
