@@ -99,6 +99,16 @@ pub fn up(options: &UpOptions, on_ready: impl FnOnce(&Ready)) -> Result<(), UpEr
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
         .map_err(UpError::system("hide its memory"))?;
     let paths = Paths::find(options.dir.as_deref())?;
+    let state = paths.state.clone();
+    run_at(paths, passed, options, on_ready).map_err(|error| error.on_full_disk(&state))
+}
+
+fn run_at(
+    paths: Paths,
+    passed: Arc<Passed>,
+    options: &UpOptions,
+    on_ready: impl FnOnce(&Ready),
+) -> Result<(), UpError> {
     let (reloads, config) = Reloads::start(&paths, options.flags())?;
     make_directories(&paths)?;
     passed.check(&paths.socket(), &config.tls)?;

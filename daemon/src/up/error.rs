@@ -1,8 +1,13 @@
 //! Why the daemon does not run.
 
-use std::{io, net::SocketAddr};
+use std::{
+    io,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+};
 
 use certs::{CertsError, PairFilesError, files::FileError};
+use rustix::fs::statvfs;
 use server::{Crashed, store::StoreError};
 
 use crate::{
@@ -61,6 +66,14 @@ pub enum UpError {
     /// A task that must not end did.
     #[error(transparent)]
     Crashed(#[from] Crashed),
+    /// There is no space where its files are.
+    #[error("no space is left on the disk of {}: {source}", folder.display())]
+    FullDisk {
+        /// The state directory.
+        folder: PathBuf,
+        /// What that kept it from.
+        source: Box<UpError>,
+    },
     /// The system said no.
     #[error("the daemon could not {what}: {source}")]
     System {
@@ -112,6 +125,7 @@ impl UpError {
                 "stop the sessions with the daemon that started it, or end the process `transom keep`, and its sessions with it"
                     .to_owned()
             }
+            Self::FullDisk { .. } => "make room there, then start it again: nothing that it holds is at fault".to_owned(),
             Self::Crashed(_) => "see the log in the state directory, and start it again".to_owned(),
             Self::System { .. } => "check the state directory, its owner and the free space".to_owned(),
         }
@@ -129,6 +143,26 @@ impl UpError {
                     ..
                 }
         )
+    }
+
+    /// The same, told of a disk that is full where that is why.
+    pub(super) fn on_full_disk(self, folder: &Path) -> Self {
+        let may_be_why = matches!(
+            &self,
+            Self::Files(FileError::Io { .. })
+                | Self::Certs(CertsError::File(FileError::Io { .. }))
+                | Self::Store(StoreError::Sql(_) | StoreError::File(FileError::Io { .. }))
+                | Self::Lock(LockError::Io { .. })
+                | Self::System { .. }
+        );
+        let free = statvfs(folder).map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
+        match may_be_why && free.is_ok_and(|free| free < ROOM) {
+            true => Self::FullDisk {
+                folder: folder.to_owned(),
+                source: Box::new(self),
+            },
+            false => self,
+        }
     }
 
     /// Whether another process holds the lock: a daemon, also one that starts or drains, or who does without one.
@@ -167,3 +201,6 @@ pub fn file_hint(error: &FileError) -> String {
         }
     }
 }
+
+/// Bytes that a start needs.
+const ROOM: u64 = 1 << 20;

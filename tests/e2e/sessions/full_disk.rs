@@ -180,6 +180,30 @@ async fn who_attaches_while_the_disk_is_full_is_told_why_and_what_to_do_and_can_
     .await;
 }
 
+#[tokio::test]
+async fn a_start_on_a_full_disk_blames_the_disk_and_nothing_that_is_on_it() {
+    let mut builder = tempfile::Builder::new();
+    let folder = builder.prefix("transom").tempdir().unwrap();
+    let disk = SmallDisk::over(folder.path().to_owned());
+    let mut daemon = TestDaemon::start_in(Arc::new(folder), &DaemonOptions::default()).await;
+    assert_eq!(daemon.cli(&["shutdown"]).await.code, 0);
+    daemon.ended().await;
+    disk.fill();
+    let blamed = async |what: &str| {
+        let refused = daemon.cli(&["up", "--tls", "127.0.0.1:0"]).await;
+        assert_eq!(refused.code, 1, "{what}: {refused:?}");
+        for words in ["no space is left on the disk of", "hint: make room there"] {
+            assert!(refused.stderr.contains(words), "{what}: {refused:?}");
+        }
+    };
+    blamed("a store that is there").await;
+    for left in ["transom.db", "keys/epoch", "keys/identity.pem"] {
+        fs::remove_file(daemon.folder().join(left)).unwrap();
+    }
+    disk.fill();
+    blamed("none at all").await;
+}
+
 /// A few megabytes of disk in a folder, until it is dropped.
 pub(crate) struct SmallDisk(PathBuf);
 
