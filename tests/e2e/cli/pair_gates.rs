@@ -48,6 +48,21 @@ async fn a_list_that_lets_nobody_in_is_a_gate_that_is_shut() {
 }
 
 #[tokio::test]
+async fn a_tailnet_that_waits_for_a_restart_is_a_gate_that_is_shut() {
+    let tailscaled = Tailscaled::start(&[NODE]);
+    let daemon = TestDaemon::start().await;
+    let config = tailscaled.config(r#"["self"]"#);
+    std::fs::write(daemon.folder().join("config.toml"), config).unwrap();
+    let said = daemon.cli(&["pair"]).await;
+    assert_eq!(said.code, 1, "{said:?}");
+    assert!(
+        said.stderr.contains("began without it") && said.stderr.contains("`transom restart`"),
+        "{said:?}"
+    );
+    assert_eq!(offers(&daemon).await, 0);
+}
+
+#[tokio::test]
 async fn the_owner_has_the_code_all_the_same_with_a_word_of_what_is_shut() {
     let tailscaled = Tailscaled::start(&[NODE]);
     let daemon = tailscaled.daemon(r#"["self"]"#).await;

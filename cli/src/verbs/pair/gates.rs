@@ -69,7 +69,16 @@ async fn tailnet(running: &Running, config: &Config) -> Vec<Check> {
         return Vec::new();
     }
     let Some(status) = &running.status.tailnet else {
-        return Vec::from_iter(checks::tailnet_listeners(config, Some(running)));
+        let waits = checks::tailnet_listeners(config, Some(running));
+        let mut tls = running.status.tls.iter();
+        let is_reached = tls.any(|endpoint| checks::remote_address(&running.status, endpoint).is_some());
+        return waits
+            .into_iter()
+            .map(|check| match is_reached {
+                true => check,
+                false => hardened(check),
+            })
+            .collect();
     };
     let (check, probe) = checks::tailnet(config).await;
     let mut found = vec![check];
@@ -86,6 +95,17 @@ async fn tailnet(running: &Running, config: &Config) -> Vec<Check> {
     match running.status.tls.iter().any(is_other) {
         true => found.into_iter().map(softened).collect(),
         false => found,
+    }
+}
+
+/// The same, which is no more than a warning to who does not wait for a phone, and shuts that out.
+fn hardened(check: Check) -> Check {
+    match check.state {
+        State::Warning => Check {
+            state: State::Failed,
+            ..check
+        },
+        _ => check,
     }
 }
 
