@@ -3,6 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use certs::Sight;
+use daemon::{Config, config::TailnetMode};
 use protocol::{
     access::{Status, TlsEndpoint},
     certificates::{Certificate, CertificateSource, Certificates},
@@ -13,8 +14,9 @@ use super::{
     trust::{Trust, trust},
 };
 
-/// What a phone sees, once for each name and address by which one can come from elsewhere; `names` are those of listen.names.
-pub(crate) async fn phone(running: &Running, names: &[String]) -> Vec<Check> {
+/// What a phone sees, once for each name and address by which one can come from elsewhere, where that is configured.
+pub(crate) async fn phone(running: &Running, config: Option<&Config>) -> Vec<Check> {
+    let names = config.map_or(&[][..], |config| &config.names);
     let mut found = Vec::new();
     let mut done = Vec::new();
     for endpoint in &running.status.tls {
@@ -56,12 +58,24 @@ pub(crate) async fn phone(running: &Running, names: &[String]) -> Vec<Check> {
                     near.join(", ")
                 ),
             )
-            .hint(
-                "for phones a tailnet is best: tailnet.mode = \"host\", and \"tailnet:7443\" in listen.tls",
-            ),
+            .hint(way_for_phones(&running.status, config)),
         });
     }
     found
+}
+
+/// What has a phone come by a tailnet, as far as it is not configured yet.
+fn way_for_phones(status: &Status, config: Option<&Config>) -> &'static str {
+    match config.filter(|config| config.tailnet_mode != TailnetMode::Off) {
+        None => "for phones a tailnet is best: tailnet.mode = \"host\", and \"tailnet:7443\" in listen.tls",
+        Some(_) if status.tailnet.is_none() => {
+            "`transom restart` takes up the tailnet that is configured by now; sessions go on"
+        }
+        Some(config) if config.tailnet_ports.is_empty() => {
+            "for phones add \"tailnet:7443\" to listen.tls: the tailnet is configured"
+        }
+        Some(_) => "see what is said of the tailnet: its listener opens by itself once this machine is there",
+    }
 }
 
 /// The listener that the links of offers lead to.

@@ -97,10 +97,7 @@ async fn here(report: &mut Report) -> Result<(), Failure> {
     }
     report.add(checks::web_app(running))?;
     match running {
-        Some(running) => {
-            let names = config.map(|config| config.names).unwrap_or_default();
-            report.all(checks::phone(running, &names).await)
-        }
+        Some(running) => report.all(checks::phone(running, config.as_ref()).await),
         None => report.add(Check::skipped("phone", "none gets here, as no daemon answers")),
     }
 }

@@ -200,6 +200,8 @@ async fn a_tailnet_that_waits_for_a_restart_and_one_without_a_listener_are_told(
         detail.contains("began without it") && hint.contains("`transom restart`"),
         "{detail} {hint}"
     );
+    let phone = found.one("phone", "skipped").1;
+    assert!(phone.contains("`transom restart`") && !phone.contains("tailnet.mode"), "{phone}");
     assert_eq!(daemon.cli(&["shutdown"]).await.code, 0);
     daemon.start_again().await;
     let (_, found) = doctor(&daemon).await;
@@ -208,4 +210,6 @@ async fn a_tailnet_that_waits_for_a_restart_and_one_without_a_listener_are_told(
         detail.contains("does not listen in it") && hint.contains("tailnet:7443"),
         "{detail} {hint}"
     );
+    let phone = found.one("phone", "skipped").1;
+    assert!(phone.contains("tailnet:7443") && !phone.contains("tailnet.mode"), "{phone}");
 }
