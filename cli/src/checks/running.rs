@@ -63,6 +63,15 @@ pub(crate) async fn lock_and_socket(paths: &Paths) -> (Vec<Check>, Daemon) {
         found.push(unserved(&paths.socket()));
         return (found, Daemon::Absent);
     }
+    if let Some(Holder::Process(pid)) = holder
+        && !is_daemon(pid)
+        && listener_at(&paths.socket()).is_none()
+    {
+        return (
+            vec![held_by_another(pid), unserved(&paths.socket())],
+            Daemon::Absent,
+        );
+    }
     let (socket, running) = served(&paths.socket(), holder).await;
     found.push(socket);
     let daemon = running.map_or(Daemon::Silent, |running| Daemon::Answers(Box::new(running)));
@@ -102,6 +111,24 @@ fn lock(paths: &Paths) -> (Check, Option<Holder>) {
             (Check::failed("lock", detail, hint), None)
         }
     }
+}
+
+/// Whether it was started as one. Of a process that cannot be seen nothing else is said.
+fn is_daemon(pid: u32) -> bool {
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let verb = line.split(|byte| *byte == 0).nth(1);
+    line.is_empty() || verb == Some(b"up")
+}
+
+fn held_by_another(pid: u32) -> Check {
+    Check::failed(
+        "lock",
+        format!(
+            "held by {} (process {pid}), which is no daemon: none can start",
+            name_of(pid)
+        ),
+        format!("a command of transom's is done in a moment; else see what it is, and end it: `kill {pid}`"),
+    )
 }
 
 /// What is at the socket's path while no daemon runs.

@@ -364,6 +364,23 @@ async fn a_daemon_without_the_app_is_told_with_what_builds_it() {
 }
 
 #[tokio::test]
+async fn a_lock_that_another_program_holds_is_told_of_the_lock_and_of_nothing_else() {
+    let daemon = ended().await;
+    let lock = File::open(daemon.folder().join("transom.lock")).unwrap();
+    flock(&lock, FlockOperation::LockExclusive).unwrap();
+    let (code, found) = doctor(&daemon).await;
+    assert_eq!(code, 1);
+    found.only_failed(&["lock"]);
+    let (detail, hint) = found.one("lock", "failed");
+    let own = std::process::id();
+    assert!(
+        detail.contains(&format!("process {own}")) && hint.contains(&format!("`kill {own}`")),
+        "{detail} {hint}"
+    );
+    found.one("socket", "skipped");
+}
+
+#[tokio::test]
 async fn a_program_of_a_session_is_told_to_ask_outside_of_it() {
     let daemon = TestDaemon::start_with(options()).await;
     let doctor = ["run", "--", binary().to_str().unwrap(), "doctor", "--json"];
