@@ -18,7 +18,7 @@ pub(crate) use self::{
     clock::clock,
     files::{certificate, configuration, folders, keys, store},
     handshake::Door,
-    listeners::listener,
+    listeners::{configured, listener},
     phone::{link, phone, remote_address},
     ports::port,
     remote::remote,

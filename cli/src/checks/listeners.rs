@@ -3,11 +3,26 @@
 use std::net::SocketAddr;
 
 use certs::{Sight, SpkiPin};
+use daemon::{Config, config::TailnetMode};
 use jiff::Timestamp;
 use protocol::access::TlsEndpoint;
 
-use super::{Check, Door, day, timestamp, unix};
+use super::{Check, Door, Running, day, timestamp, unix};
 use crate::failure::Failure;
+
+/// Whether any is configured; none where one is, or there is one all the same.
+pub(crate) fn configured(config: &Config, running: Option<&Running>) -> Option<Check> {
+    // With a tailnet, what it lacks is said of that.
+    let is_any = !config.tls.is_empty() || config.tailnet_mode != TailnetMode::Off;
+    let is_there = running.is_some_and(|running| !running.status.tls.is_empty());
+    (!is_any && !is_there).then(|| {
+        Check::warning(
+            "listener",
+            "none is configured: no device reaches the daemon, not even through a tunnel",
+            "add \"127.0.0.1:7443\" to listen.tls for SSH, or \"tailnet:7443\" for a tailnet",
+        )
+    })
+}
 
 /// Comes to a listener as devices do; `kept` is the pin of the identity in the files.
 pub(crate) async fn listener(endpoint: &TlsEndpoint, kept: Option<SpkiPin>, now: Timestamp) -> Check {

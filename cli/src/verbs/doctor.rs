@@ -93,6 +93,7 @@ async fn here(report: &mut Report) -> Result<(), Failure> {
         None => report.add(Check::skipped("listener", "none is open, as no daemon answers"))?,
     }
     if let Some(config) = &config {
+        report.all(checks::configured(config, running))?;
         tailnet(report, config, running).await?;
     }
     report.add(checks::web_app(running))?;

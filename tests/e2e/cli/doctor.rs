@@ -381,6 +381,23 @@ async fn a_lock_that_another_program_holds_is_told_of_the_lock_and_of_nothing_el
 }
 
 #[tokio::test]
+async fn a_daemon_that_no_device_can_reach_is_told() {
+    let daemon = TestDaemon::start_with(DaemonOptions {
+        config: "[listen]\ntls = []\n".to_owned(),
+        listens_as_configured: true,
+        ..DaemonOptions::default()
+    })
+    .await;
+    let (code, found) = doctor(&daemon).await;
+    assert_eq!(code, 0, "{:#?}", found.0);
+    let (detail, hint) = found.one("listener", "warning");
+    assert!(
+        detail.contains("no device reaches") && hint.contains("127.0.0.1:7443"),
+        "{detail} {hint}"
+    );
+}
+
+#[tokio::test]
 async fn a_program_of_a_session_is_told_to_ask_outside_of_it() {
     let daemon = TestDaemon::start_with(options()).await;
     let doctor = ["run", "--", binary().to_str().unwrap(), "doctor", "--json"];
