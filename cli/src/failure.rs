@@ -6,7 +6,7 @@ use certs::{SpkiPin, WrongPin};
 use protocol::Problem;
 use rustls::{CertificateError, Error as TlsError};
 
-use crate::{escape::escape, exit, output, place::Place, remote};
+use crate::{escape::escape, exit, output, place::Place, remote, stopped};
 
 /// Why a verb did not do what it was asked.
 #[derive(Debug)]
@@ -160,9 +160,23 @@ impl Failure {
 
     /// Nothing came back in time.
     pub(crate) fn no_answer(place: &Place) -> Self {
+        if let Place::Socket(socket) = place
+            && let Some(pid) = stopped::process(socket)
+        {
+            return Self::stopped(place, pid);
+        }
         let detail = format!("the daemon at {place} did not answer in time");
         let problem = Problem::new(504, "timed_out", detail, HUNG);
         Self::with(exit::TIMED_OUT, problem).with_hint_for(place, remote::SLOW)
+    }
+
+    /// Nothing comes back from a process that does not run.
+    fn stopped(place: &Place, pid: u32) -> Self {
+        let detail = format!("the daemon at {place} was stopped (process {pid}): it answers once it goes on");
+        let hint = format!(
+            "`kill -CONT {pid}` has it go on; `transom restart --force` starts another in its place, and sessions go on"
+        );
+        Self::with(exit::TIMED_OUT, Problem::new(504, "timed_out", detail, hint))
     }
 
     /// The same with another hint, if it is about a remote.

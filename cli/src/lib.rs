@@ -22,6 +22,7 @@ mod random;
 mod remote;
 mod ssh;
 mod start;
+mod stopped;
 mod table;
 mod tame;
 mod target;

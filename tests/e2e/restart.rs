@@ -145,6 +145,11 @@ async fn a_daemon_that_hangs_is_killed_and_another_has_its_arguments() {
     let refused = daemon.cli(&["restart"]).await;
     assert_eq!(refused.code, 5, "{refused:?}");
     assert!(refused.stderr.contains("--force"), "{refused:?}");
+    let goes_on = format!("`kill -CONT {}`", daemon.pid());
+    assert!(
+        refused.stderr.contains("was stopped") && refused.stderr.contains(&goes_on),
+        "{refused:?}"
+    );
     let forced = daemon.cli(&["restart", "--force", "--json"]).await;
     assert_eq!(forced.code, 0, "{forced:?}");
     assert_eq!(forced.json()["forced"], json!(true), "{forced:?}");

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use self::hung::Hung;
 use super::up;
-use crate::{client, client::Client, escape::escape, exit, failure::Failure, output, start};
+use crate::{client, client::Client, escape::escape, exit, failure::Failure, output, place::Place, start, stopped};
 
 mod hung;
 
@@ -61,7 +61,7 @@ pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
 /// Asks the daemon to restart, and waits until it serves in another life.
 async fn ask(client: &Client) -> Result<(), Failure> {
     let asked = timeout(PATIENCE, client.post("/restart", &Restart {})).await;
-    let Restarting { life, .. } = asked.map_err(|_| hangs()).flatten()?;
+    let Restarting { life, .. } = asked.map_err(|_| hangs(client)).flatten()?;
     let deadline = Instant::now() + RETURN;
     while Instant::now() < deadline {
         match timeout(PATIENCE, client.get::<Status>("/status")).await {
@@ -71,10 +71,15 @@ async fn ask(client: &Client) -> Result<(), Failure> {
             _ => sleep(LOOK).await,
         }
     }
-    Err(hangs())
+    Err(hangs(client))
 }
 
-fn hangs() -> Failure {
+fn hangs(client: &Client) -> Failure {
+    if let Place::Socket(socket) = client.place()
+        && stopped::process(socket).is_some()
+    {
+        return Failure::no_answer(client.place());
+    }
     let hint = "`transom restart --force` kills it and starts another: sessions go on; its log says what holds it up";
     let problem = Problem::new(504, "timed_out", "the daemon does not restart in time", hint);
     Failure::Problem {

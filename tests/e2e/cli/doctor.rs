@@ -398,6 +398,22 @@ async fn a_daemon_that_no_device_can_reach_is_told() {
 }
 
 #[tokio::test]
+async fn a_daemon_that_was_stopped_is_told_with_what_has_it_go_on() {
+    let daemon = TestDaemon::start_with(options()).await;
+    daemon.signal(rustix::process::Signal::STOP);
+    let (code, found) = doctor(&daemon).await;
+    daemon.signal(rustix::process::Signal::CONT);
+    assert_eq!(code, 1);
+    found.only_failed(&["socket"]);
+    let (detail, hint) = found.one("socket", "failed");
+    let goes_on = format!("`kill -CONT {}`", daemon.pid());
+    assert!(
+        detail.contains("was stopped") && hint.contains(&goes_on),
+        "{detail} {hint}"
+    );
+}
+
+#[tokio::test]
 async fn a_program_of_a_session_is_told_to_ask_outside_of_it() {
     let daemon = TestDaemon::start_with(options()).await;
     let doctor = ["run", "--", binary().to_str().unwrap(), "doctor", "--json"];
