@@ -20,6 +20,7 @@ use http_body_util::{BodyExt, Empty, LengthLimitError, Limited};
 use hyper::{body::Incoming, client::conn::http1};
 use hyper_util::rt::TokioIo;
 use pairing::TailnetIdentity;
+use serde_json::error::Category;
 use tokio::{net::UnixStream, task::JoinSet, time::timeout};
 
 pub(crate) use self::answers::{ListedNode, OwnNode, Phase};
@@ -207,7 +208,10 @@ async fn whole(response: Response<Incoming>) -> Result<Bytes, LocalApiError> {
     let body = Limited::new(response.into_body(), MOST).collect().await;
     let body = body.map_err(|error| match error.is::<LengthLimitError>() {
         true => LocalApiError::Malformed(format!("it is longer than {MOST} bytes")),
-        false => LocalApiError::Malformed(error.to_string()),
+        false => {
+            tracing::debug!(%error, "an answer of tailscaled's");
+            LocalApiError::Malformed("it broke off".to_owned())
+        }
     })?;
     Ok(body.to_bytes())
 }
@@ -230,11 +234,23 @@ async fn refusal(response: Response<Incoming>) -> Result<LocalApiError, LocalApi
 }
 
 fn parse<'a, T: serde::Deserialize<'a>>(body: &'a [u8]) -> Result<T, LocalApiError> {
-    serde_json::from_slice(body).map_err(|error| LocalApiError::Malformed(error.to_string()))
+    serde_json::from_slice(body).map_err(|error| {
+        tracing::debug!(%error, "an answer of tailscaled's");
+        let why = match error.classify() {
+            Category::Data => "it lacks something, or says it otherwise than the versions that are known",
+            Category::Syntax | Category::Eof | Category::Io => "it is no JSON",
+        };
+        LocalApiError::Malformed(why.to_owned())
+    })
 }
 
 fn broken(error: hyper::Error) -> LocalApiError {
-    LocalApiError::Malformed(error.to_string())
+    tracing::debug!(%error, "a connection to tailscaled");
+    let why = match error.is_parse() {
+        true => "it is no HTTP",
+        false => "it broke off",
+    };
+    LocalApiError::Malformed(why.to_owned())
 }
 
 /// The one name that it answers to.

@@ -182,9 +182,15 @@ async fn what_goes_wrong_is_told_apart() {
         error.to_string(),
         "tailscaled says 500 Internal Server Error: no [31mcert"
     );
-    for nonsense in [answer("200 OK", "<html>"), b"SSH-2.0\r\n".to_vec(), Vec::new()] {
+    for (nonsense, why) in [
+        (answer("200 OK", "<html>"), "it is no JSON"),
+        (answer("200 OK", r#"{"BackendState": 7}"#), "it lacks something"),
+        (b"SSH-2.0\r\n".to_vec(), "it is no HTTP"),
+        (Vec::new(), "it broke off"),
+    ] {
         let error = Said::once(nonsense).api().status().await.unwrap_err();
-        assert!(matches!(error, LocalApiError::Malformed(_)), "{error}");
+        let words = format!("tailscaled's answer cannot be understood: {why}");
+        assert!(error.to_string().starts_with(&words), "{error}");
     }
 }
 
