@@ -1,6 +1,10 @@
 //! `transom lockdown`: close every remote way in, and open them again.
 
-use std::{fmt::Display, time::Duration};
+use std::{
+    fmt::Display,
+    io::{self, IsTerminal},
+    time::Duration,
+};
 
 use daemon::offline as store;
 use protocol::access::{LockdownLifted, LockedDown};
@@ -8,7 +12,7 @@ use serde_json::json;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{offline, up::failure};
-use crate::{client::Client, exit, failure::Failure, output, target::Target};
+use crate::{client::Client, escape::escape, exit, failure::Failure, output, prompt, target::Target};
 
 /// Arguments of `lockdown`.
 #[derive(Debug, clap::Args)]
@@ -19,6 +23,9 @@ pub(crate) struct Args {
     /// Open the remote ways in again
     #[arg(long)]
     lift: bool,
+    /// Do not ask; that is only done at a terminal, of a daemon elsewhere, which only its owner opens again
+    #[arg(long, short)]
+    yes: bool,
     /// Print what was done as JSON
     #[arg(long)]
     pub(super) json: bool,
@@ -31,12 +38,27 @@ pub(crate) async fn run(args: &Args, target: &Target) -> Result<u8, Failure> {
         return lift(&target.client()?, args.json).await;
     }
     let client = target.client()?;
-    if client.remote().is_some() {
+    if let Some(name) = client.remote() {
+        if !args.yes && io::stdin().is_terminal() && !is_meant(name)? {
+            return Err(Failure::failed(
+                "not_confirmed",
+                "nothing was locked down",
+                "answer y, or say --yes",
+            ));
+        }
         let locked = client.post::<LockedDown>("/lockdown", &json!({})).await?;
         return said(args.json, &locked, &locked_in_words(&locked));
     }
     let locked = here(&client).await?;
     said(args.json, &locked, &locked_in_words(&locked))
+}
+
+/// Asks whoever cannot undo it. Nobody there to ask is no reason to leave it open.
+fn is_meant(name: &str) -> Result<bool, Failure> {
+    let name = escape(name);
+    prompt::is_confirmed(&format!(
+        "this closes every remote way into {name}, yours too, until its owner opens them there: lock it down?"
+    ))
 }
 
 /// Locks the daemon of this machine down. Where it does not answer it is written down for whichever comes next, and then tried

@@ -234,6 +234,30 @@ async fn a_machine_that_may_revoke_cuts_a_lost_one_off_and_another_may_not_even_
 }
 
 #[tokio::test]
+async fn who_locks_a_remote_down_at_a_terminal_is_asked_as_only_its_owner_undoes_it() {
+    let daemon = TestDaemon::start().await;
+    let trusted = Elsewhere::new();
+    let link = daemon.owner().offer(Role::Viewer, true).await;
+    let arguments = ["remote", "add", "--name", "desk", "--label", "a tablet", "-"];
+    let (added, _) = tokio::join!(trusted.cli_with(&arguments, link.url.expose()), async {
+        daemon.owner().approve(daemon.owner().asked().await.id).await
+    });
+    assert_eq!(added.code, 0, "{added:?}");
+    let terminal = TerminalOf::start(&trusted.command(&["lockdown", "--on", "desk"]), 160, 10).await;
+    terminal.until_shows("lock it down? [y/N]").await;
+    terminal.types(b"n\r").await;
+    assert_eq!(terminal.exit().await.code, Some(1));
+    let is_locked = async || {
+        let status: protocol::access::Status = daemon.owner().get("/v1/status").await.ok();
+        status.locked_down
+    };
+    assert!(!is_locked().await);
+    let locked = trusted.on_desk(&["lockdown", "--yes"]).await;
+    assert_eq!(locked.code, 0, "{locked:?}");
+    assert!(is_locked().await);
+}
+
+#[tokio::test]
 async fn the_environment_names_a_remote_for_all_and_a_flag_another() {
     let daemon = TestDaemon::start().await;
     let desk = Elsewhere::paired_with(&daemon, Role::Viewer).await;
