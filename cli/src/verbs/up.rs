@@ -122,6 +122,7 @@ fn described(ready: &Ready, width: Option<usize>) -> String {
     for warning in &ready.warnings {
         lines.push(format!("warning    {}", escape(warning)));
     }
+    lines.push(NEXT.to_owned());
     let broken = lines
         .iter()
         .flat_map(|line| wrap(line, width.unwrap_or(usize::MAX), NAMES));
@@ -130,6 +131,8 @@ fn described(ready: &Ready, width: Option<usize>) -> String {
 
 /// Columns of the names, and the blanks behind them.
 const NAMES: usize = 11;
+/// What one does then.
+const NEXT: &str = "next       `transom run CMD` starts a session, `transom pair` lets a phone in";
 /// Where the listeners would be listed.
 const LOCKED_DOWN: &str = "listener   none: locked down; `transom lockdown --lift` opens the remote ways in";
 
@@ -160,12 +163,12 @@ mod tests {
             described(&ready, None),
             "ready: transom 1.0, instance 0123\nsocket     /run/transom.sock\n\
              listener   127.0.0.1:7443 (localhost, 127.0.0.1)\npin        sha256/x\n\
-             warning    nobody\\u{1b} comes"
+             warning    nobody\\u{1b} comes\n\
+             next       `transom run CMD` starts a session, `transom pair` lets a phone in"
         );
-        assert!(
-            described(&ready, Some(40)).contains(
-                "\nlistener   127.0.0.1:7443 (localhost,\n           127.0.0.1)\npin        sha256/x"
-            )
-        );
+        let narrow = described(&ready, Some(40));
+        assert!(narrow.contains(
+            "\nlistener   127.0.0.1:7443 (localhost,\n           127.0.0.1)\npin        sha256/x"
+        ));
     }
 }
