@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use protocol::{Timestamp, access::TlsEndpoint};
+use protocol::{
+    Timestamp,
+    access::TlsEndpoint,
+    condition::{Degraded, Warning},
+};
 use server::{Access, Stop};
 
 use crate::{
@@ -29,8 +33,8 @@ impl App {
         }
     }
 
-    /// Why the daemon is not as it is configured, in sentences; nothing where it is.
-    pub(crate) fn degraded(&self) -> Vec<String> {
+    /// Why the daemon is not as it is configured; nothing where it is.
+    pub(crate) fn degraded(&self) -> Vec<Degraded> {
         let mut degraded = self.run.reloads.degraded();
         degraded.extend(self.run.doors.tailnet_faults());
         degraded
@@ -39,8 +43,10 @@ impl App {
     /// What is configured and is not as it should be, or will not be soon, in sentences.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let doors = &self.run.doors;
-        let mut warnings = self.run.reloads.degraded();
-        warnings.extend(doors.certificates().warnings(certificates::now()));
+        let degraded = self.run.reloads.degraded();
+        let mut warnings: Vec<String> = degraded.into_iter().map(|degraded| degraded.detail).collect();
+        let soon = doors.certificates().warnings(certificates::now());
+        warnings.extend(soon.iter().map(Warning::in_words));
         warnings.extend(
             doors
                 .tailnet()

@@ -14,6 +14,7 @@ use axum::response::{IntoResponse, Response};
 use protocol::{
     Problem,
     access::{Configured, Reloaded},
+    condition::{Degraded, DegradedKind},
 };
 use server::{HeldDoors, audit::AuditRow};
 use tokio::{
@@ -39,18 +40,18 @@ pub(crate) struct Reloads {
     in_force: tokio::sync::Mutex<(Config, Layers)>,
     /// The files that were read, each as it looked before that: what changed since is news.
     read: Mutex<Vec<(PathBuf, Look)>>,
-    degraded: Mutex<Degraded>,
+    shortfalls: Mutex<Shortfalls>,
     /// Woken when one is wanted by a signal.
     wanted: Notify,
 }
 
-/// Why the daemon is not as it is configured, in sentences.
+/// Why the daemon is not as it is configured.
 #[derive(Default)]
-struct Degraded {
+struct Shortfalls {
     /// Why the last reload changed nothing.
-    refused: Option<String>,
+    refused: Option<Degraded>,
     /// What could not be done by the one before.
-    faults: Vec<String>,
+    faults: Vec<Degraded>,
 }
 
 /// Why nothing was changed.
@@ -100,15 +101,15 @@ impl Reloads {
             flags,
             read: Mutex::new(read((paths.config.clone(), look), &config)),
             in_force: tokio::sync::Mutex::new((config.clone(), layers)),
-            degraded: Mutex::default(),
+            shortfalls: Mutex::default(),
             wanted: Notify::new(),
         };
         Ok((reloads, config))
     }
 
     /// Notes what could not be done at the start.
-    pub(crate) fn note(&self, fault: String) {
-        lock(&self.degraded).faults.push(fault);
+    pub(crate) fn note(&self, fault: Degraded) {
+        lock(&self.shortfalls).faults.push(fault);
     }
 
     /// Wants a reload: whoever follows does it.
@@ -135,11 +136,11 @@ impl Reloads {
         layers.entries().map(configured).collect()
     }
 
-    /// Why the daemon is not as it is configured, in sentences; nothing where it is.
-    pub(crate) fn degraded(&self) -> Vec<String> {
-        let degraded = lock(&self.degraded);
-        let refused = degraded.refused.iter();
-        refused.chain(&degraded.faults).cloned().collect()
+    /// Why the daemon is not as it is configured; nothing where it is.
+    pub(crate) fn degraded(&self) -> Vec<Degraded> {
+        let shortfalls = lock(&self.shortfalls);
+        let refused = shortfalls.refused.iter();
+        refused.chain(&shortfalls.faults).cloned().collect()
     }
 
     fn files(&self) -> Vec<PathBuf> {
@@ -195,7 +196,7 @@ pub(crate) async fn reload(app: &App, wanted: Wanted, row: AuditRow) -> Result<R
     match done {
         Ok((config, layers, mut reloaded)) => {
             *in_force = (config, layers);
-            *lock(&reloads.degraded) = Degraded {
+            *lock(&reloads.shortfalls) = Shortfalls {
                 refused: None,
                 faults: reloaded.degraded.clone(),
             };
@@ -208,7 +209,7 @@ pub(crate) async fn reload(app: &App, wanted: Wanted, row: AuditRow) -> Result<R
             write(app, row, Instant::now() + DISK).await;
             tracing::error!(error = %refused, "nothing was reloaded");
             let said = format!("the last reload changed nothing: {refused}; {}", refused.hint());
-            lock(&reloads.degraded).refused = Some(said);
+            lock(&reloads.shortfalls).refused = Some(Degraded::new(DegradedKind::Refused, said));
             Err(refused)
         }
     }
@@ -259,31 +260,37 @@ async fn take_up(
     Ok((config, layers, Reloaded { changed, degraded }))
 }
 
-/// Has the listeners show what is configured; says whether the user's own pair comes from other files than before, and in
-/// sentences what could not be done. What was shown before is shown on then: it keeps no way in open that shall be closed.
-async fn certify(app: &App, config: &Config, until: Instant) -> (bool, Vec<String>) {
+/// Has the listeners show what is configured; says whether the user's own pair comes from other files than before, and what could
+/// not be done. What was shown before is shown on then: it keeps no way in open that shall be closed.
+async fn certify(app: &App, config: &Config, until: Instant) -> (bool, Vec<Degraded>) {
     let certificates = app.run.doors.certificates();
     let (names, now, config) = (names(app, config), certificates::now(), config.clone());
     let covering = certificates.on_disk(move |all| all.cover(names, now));
     let reading = tasks::blocking(move || certificates::read_own(&config, now));
     let (covered, own) = tokio::join!(timeout_at(until, covering), timeout_at(until, reading));
     let mut faults = Vec::new();
+    let mut fault = |kind, detail: String| faults.push(Degraded::new(kind, detail));
     match covered {
         Ok(Ok(_)) => {}
-        Ok(Err(error)) => faults.push(format!(
-            "there can be no certificate for the names: {error}; mend listen.names, until then the former one is shown"
-        )),
-        Err(_) => faults.push("the certificate for the names waits for the disk".to_owned()),
+        Ok(Err(error)) => fault(
+            DegradedKind::Names,
+            format!("there can be no certificate for the names: {error}; mend listen.names, until then the former one is shown"),
+        ),
+        Err(_) => fault(
+            DegradedKind::Names,
+            "the certificate for the names waits for the disk".to_owned(),
+        ),
     }
     let is_other_source = match own {
         Ok(Ok(own)) => certificates.serve_own(own),
         Ok(Err(error)) => {
             certificates.await_own(error.begins());
-            faults.push(certificates::unusable(&error));
+            fault(DegradedKind::OwnCertificate, certificates::unusable(&error));
             false
         }
         Err(_) => {
-            faults.push(
+            fault(
+                DegradedKind::OwnCertificate,
                 "the disk does not tell the certificate of listen.certificate; `transom reload` tries again"
                     .to_owned(),
             );
@@ -319,7 +326,7 @@ fn names(app: &App, config: &Config) -> certs::Names {
     certificates::names(app.access.instance(), config, addresses, &known)
 }
 
-async fn apply(app: &App, held: &HeldDoors<'_>, config: &Config, renew: bool) -> Vec<String> {
+async fn apply(app: &App, held: &HeldDoors<'_>, config: &Config, renew: bool) -> Vec<Degraded> {
     app.access.reconfigure(&up::server_config(config, None));
     app.sessions
         .configure(|settings| up::configured(settings, config));

@@ -6,7 +6,10 @@ use std::{env, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use certs::{Identity, Names};
 use pairing::PairingLimits;
-use protocol::access::Ready;
+use protocol::{
+    access::Ready,
+    condition::{Degraded, DegradedKind},
+};
 use rustix::process::{DumpableBehavior, Resource, Rlimit};
 use server::{
     Access, Crashed, Deps, Listener, LockdownFile, OpenDoors, Server, ServerConfig, Shutdown, Stop, clock,
@@ -296,7 +299,7 @@ fn certificates(
         Err(error) if error.is_of_time() => {
             let fault = certificates::unusable(&error);
             tracing::error!("{fault}");
-            reloads.note(fault);
+            reloads.note(Degraded::new(DegradedKind::OwnCertificate, fault));
             (None, error.begins())
         }
         read => (read?, None),

@@ -4,7 +4,10 @@ use jiff::Timestamp;
 use pairing::{DeviceId, Role};
 use serde::{Deserialize, Serialize};
 
-use crate::{Bytes64, WireSecret};
+use crate::{
+    Bytes64, WireSecret,
+    condition::{Degraded, Warning},
+};
 
 /// `GET /v1/health`: what anybody may know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -197,12 +200,12 @@ pub struct Status {
     /// Whether every remote way in is closed, so that there are no TLS listeners.
     #[serde(default)]
     pub locked_down: bool,
-    /// Why the daemon is not as it is configured, in sentences; nothing where it is.
+    /// Why the daemon is not as it is configured; nothing where it is.
     #[serde(default)]
-    pub degraded: Vec<String>,
-    /// What will not be as it should be soon, in sentences with what to do.
+    pub degraded: Vec<Degraded>,
+    /// What will not be as it should be soon.
     #[serde(default)]
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     /// The tailnet, where one is configured.
     #[serde(default)]
     pub tailnet: Option<TailnetStatus>,
@@ -445,8 +448,8 @@ pub struct Reload {}
 pub struct Reloaded {
     /// The keys whose values are others now, in order.
     pub changed: Vec<String>,
-    /// Why the daemon is not as it is configured all the same, in sentences.
-    pub degraded: Vec<String>,
+    /// Why the daemon is not as it is configured all the same.
+    pub degraded: Vec<Degraded>,
 }
 
 /// `POST /v1/restart`: there is nothing to choose.

@@ -9,6 +9,7 @@ pub mod attach;
 pub mod audit;
 pub mod bytes;
 pub mod certificates;
+pub mod condition;
 pub mod events;
 pub mod guests;
 pub mod pairing;

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use certs::{IDENTITY_SERVER_NAME, SpkiPin};
 use harness::{Authority, DaemonOptions, Device, RawRequest, TerminalOf, TestDaemon, accepts, shown, until};
 use pairing::Role;
-use protocol::{access::Status, attach::Mode};
+use protocol::{access::Status, attach::Mode, condition::DegradedKind};
 use rustix::process::Signal;
 
 /// A daemon that listens where its configuration says.
@@ -42,7 +42,7 @@ async fn status(daemon: &TestDaemon) -> Status {
 async fn until_degraded(daemon: &TestDaemon, why: &str) -> Status {
     until(why, async || {
         let status = status(daemon).await;
-        let is_said = status.degraded.iter().any(|said| said.contains(why));
+        let is_said = status.degraded.iter().any(|said| said.detail.contains(why));
         is_said.then_some(status)
     })
     .await
@@ -215,6 +215,7 @@ async fn a_bad_file_changes_nothing_and_says_so_until_it_is_mended() {
             (64, Some("bad_configuration"))
         );
         let said = until_degraded(&daemon, why).await;
+        assert_eq!(said.degraded[0].kind, DegradedKind::Refused);
         assert_eq!(said.tls[0].address, daemon.address().to_string());
     }
     configure(&daemon, "[pairing]\nmax_pending = none\n");

@@ -8,7 +8,11 @@ use daemon::{
     offline,
 };
 use jiff::Timestamp;
-use protocol::{access::Status, certificates::Certificates};
+use protocol::{
+    access::Status,
+    certificates::Certificates,
+    condition::{Degraded, DegradedKind, Warning, WarningKind},
+};
 
 use super::{
     Check,
@@ -243,38 +247,39 @@ pub(crate) fn of_the_daemon(running: Option<&Running>, paths: &Paths, now: Times
     if status.locked_down {
         found.push(locked_down());
     }
-    let problems = status
-        .tailnet
-        .as_ref()
-        .map_or(&[][..], |tailnet| &tailnet.problems);
-    // Those of the tailnet are looked at by themselves.
-    let degraded = status.degraded.iter().filter(|fault| !problems.contains(fault));
-    found.extend(
-        degraded.map(|fault| match fault.ends_with("waits for a restart") {
-            true => Check::warning(
-                "reload",
-                fault.clone(),
-                "`transom restart` takes it up; sessions go on",
-            ),
-            false => Check::failed(
-                "reload",
-                fault.clone(),
-                "the former settings hold: mend what is said, and `transom reload`",
-            ),
-        }),
-    );
-    // And the user's own certificate is looked at in its files.
-    let roots = status
-        .warnings
-        .iter()
-        .filter(|warning| warning.starts_with("the root "));
-    found.extend(roots.map(|warning| {
-        let (detail, hint) = warning
-            .split_once(": ")
-            .unwrap_or((warning, "see `transom certs`"));
-        Check::warning("root", detail, hint)
-    }));
+    found.extend(status.degraded.iter().filter_map(degraded));
+    found.extend(status.warnings.iter().filter_map(soon));
     found
+}
+
+/// How the daemon is not as it is configured; none of what is looked at by itself.
+fn degraded(degraded: &Degraded) -> Option<Check> {
+    let detail = degraded.detail.clone();
+    match degraded.kind {
+        DegradedKind::TailnetListener => None,
+        DegradedKind::AwaitsRestart => Some(Check::warning(
+            "reload",
+            detail,
+            "`transom restart` takes it up; sessions go on",
+        )),
+        DegradedKind::Refused
+        | DegradedKind::OwnCertificate
+        | DegradedKind::Names
+        | DegradedKind::Listener
+        | DegradedKind::SocketUnit => Some(Check::failed(
+            "reload",
+            detail,
+            "the former settings hold: mend what is said, and `transom reload`",
+        )),
+    }
+}
+
+/// What will not be as it should be soon; none of what is looked at in its files.
+fn soon(warning: &Warning) -> Option<Check> {
+    match warning.kind {
+        WarningKind::OwnCertificate => None,
+        WarningKind::Root => Some(Check::warning("root", &*warning.detail, &*warning.hint)),
+    }
 }
 
 /// Whether browsers find a page.
@@ -303,3 +308,32 @@ fn locked_down() -> Check {
 
 /// `__SO_ACCEPTCON` (include/uapi/linux/net.h).
 const LISTENING: &str = "00010000";
+
+#[cfg(test)]
+mod tests {
+    use protocol::condition::{Degraded, DegradedKind, Warning, WarningKind};
+
+    use super::{degraded, soon};
+    use crate::checks::State;
+
+    #[test]
+    fn what_is_wrong_is_told_apart_by_its_kind_whatever_its_words() {
+        let state = |kind, detail: &str| degraded(&Degraded::new(kind, detail)).map(|check| check.state);
+        assert_eq!(state(DegradedKind::AwaitsRestart, "x"), Some(State::Warning));
+        let words = "x waits for a restart";
+        assert_eq!(state(DegradedKind::Listener, words), Some(State::Failed));
+        assert_eq!(state(DegradedKind::TailnetListener, words), None);
+        let about = |kind| {
+            soon(&Warning {
+                kind,
+                detail: "the root ends".to_owned(),
+                hint: "make another".to_owned(),
+            })
+        };
+        assert_eq!(about(WarningKind::OwnCertificate), None);
+        assert_eq!(
+            about(WarningKind::Root).and_then(|check| check.hint).as_deref(),
+            Some("make another")
+        );
+    }
+}

@@ -24,7 +24,7 @@ pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
         false => output::sentence(&in_words(&reloaded.changed))?,
     }
     for fault in &reloaded.degraded {
-        output::error(&escape(fault));
+        output::error(&escape(&fault.detail));
     }
     Ok(match reloaded.degraded.is_empty() {
         true => exit::OK,

@@ -61,10 +61,10 @@ fn described(status: &Status, now: Timestamp, width: Option<usize>) -> String {
         lines.push(("listener", "none: no device can reach this daemon".to_owned()));
     }
     for fault in &status.degraded {
-        lines.push(("degraded", fault.clone()));
+        lines.push(("degraded", fault.detail.clone()));
     }
     for warning in &status.warnings {
-        lines.push(("warning", warning.clone()));
+        lines.push(("warning", warning.in_words()));
     }
     if let Some(tailnet) = &status.tailnet {
         lines.push(("tailnet", described_tailnet(tailnet)));
@@ -72,7 +72,7 @@ fn described(status: &Status, now: Timestamp, width: Option<usize>) -> String {
             tailnet
                 .problems
                 .iter()
-                .filter(|problem| !status.degraded.contains(problem))
+                .filter(|problem| status.degraded.iter().all(|fault| fault.detail != **problem))
                 .map(|problem| ("problem", problem.clone())),
         );
     }

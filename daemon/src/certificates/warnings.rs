@@ -3,29 +3,33 @@
 use std::time::Duration;
 
 use certs::{RENEWAL, Source, UnixTime};
+use protocol::condition::{Warning, WarningKind};
 
 use super::{Certificates, timestamp};
 
 impl Certificates {
-    /// What ends soon, or has ended, in sentences with what to do.
-    pub(crate) fn warnings(&self, now: UnixTime) -> Vec<String> {
+    /// What ends soon, or has ended.
+    pub(crate) fn warnings(&self, now: UnixTime) -> Vec<Warning> {
         let held = self.held();
         let own = self.resolver.from_source(Source::Own).zip(held.pair.as_ref());
         let own = own.and_then(|(pair, files)| {
             let end = ending(pair.not_after, now, OWN)?;
             let file = files.certificate.display();
-            Some(format!(
-                "the certificate {file} {end}: renew it, and it is taken up by itself"
-            ))
+            Some(Warning {
+                kind: WarningKind::OwnCertificate,
+                detail: format!("the certificate {file} {end}"),
+                hint: "renew it, and it is taken up by itself".to_owned(),
+            })
         });
         let authority = held.authority.as_ref();
         // From then on `certs trust` makes another.
         let root = authority.and_then(|authority| {
             let end = ending(authority.not_after(), now, RENEWAL)?;
-            Some(format!(
-                "the root that devices were told to trust {end}: `transom certs trust` makes another, which they are to be \
-                 told to trust again"
-            ))
+            Some(Warning {
+                kind: WarningKind::Root,
+                detail: format!("the root that devices were told to trust {end}"),
+                hint: "`transom certs trust` makes another, which they are to be told to trust again".to_owned(),
+            })
         });
         own.into_iter().chain(root).collect()
     }

@@ -2,6 +2,7 @@
 
 use std::{net::SocketAddr, path::Path};
 
+use protocol::condition::{Degraded, DegradedKind};
 use server::{DoorChange, HeldDoors, Listener};
 
 use super::{Door, RemoteDoors};
@@ -12,10 +13,13 @@ use crate::{
 };
 
 impl RemoteDoors {
-    /// Says in sentences which sockets of a service manager are at none of these addresses.
-    pub(crate) fn passed_elsewhere(&self, wanted: &[SocketAddr]) -> impl Iterator<Item = String> {
+    /// Says which sockets of a service manager are at none of these addresses.
+    pub(crate) fn passed_elsewhere(&self, wanted: &[SocketAddr]) -> impl Iterator<Item = Degraded> {
         self.passed.elsewhere(wanted).map(|address| {
-            format!("{address} is in the socket unit and not in listen.tls: take it out there, or the next start is refused")
+            let detail = format!(
+                "{address} is in the socket unit and not in listen.tls: take it out there, or the next start is refused"
+            );
+            Degraded::new(DegradedKind::SocketUnit, detail)
         })
     }
 
@@ -39,9 +43,9 @@ impl RemoteDoors {
 
     /// Listens at the configured addresses, and no others, under the configured names; with `renew`, in a new generation at those
     /// where it does already. Listeners of the tailnet change later, but for those that go and are in the way of what comes. Says
-    /// in sentences what could not be done: then the former listener stays, as it does for what waits for a restart, unless that one
-    /// reaches further than any that is configured. While the daemon is locked down nothing is bound until that is lifted.
-    pub(crate) async fn change(&self, held: &HeldDoors<'_>, config: &Config, renew: bool) -> Vec<String> {
+    /// what could not be done: then the former listener stays, as it does for what waits for a restart, unless that one reaches
+    /// further than any that is configured. While the daemon is locked down nothing is bound until that is lifted.
+    pub(crate) async fn change(&self, held: &HeldDoors<'_>, config: &Config, renew: bool) -> Vec<Degraded> {
         let (wanted, mut faults) = self.permitted(config);
         let reach = Reach::of_all(config);
         let waits = self.tailnet.is_none() && !config.tailnet_ports.is_empty();
@@ -72,7 +76,8 @@ impl RemoteDoors {
                     opened.push(listener);
                 }
                 Err(error) => {
-                    faults.push(format!("{} cannot be bound: {error}", door.configured));
+                    let detail = format!("{} cannot be bound: {error}", door.configured);
+                    faults.push(Degraded::new(DegradedKind::Listener, detail));
                     opened.extend(self.put_back(in_the_way, &reach, &mut plan.kept).await);
                 }
             }
@@ -91,15 +96,18 @@ impl RemoteDoors {
         faults
     }
 
-    /// Where to listen, and in sentences where not: without a tailnet nobody at an address of one would be asked about, and one
+    /// Where to listen, and where not: without a tailnet nobody at an address of one would be asked about, and one
     /// that is not this machine's in its own is as any other.
-    fn permitted(&self, config: &Config) -> (Vec<SocketAddr>, Vec<String>) {
+    fn permitted(&self, config: &Config) -> (Vec<SocketAddr>, Vec<Degraded>) {
         let fault = |at: SocketAddr| match &self.tailnet {
             _ if config.any_interface || !is_of_a_tailnet(at.ip().to_canonical()) => None,
-            None => Some(format!(
-                "{at} is an address of the tailnet, and tailnet.mode waits for a restart"
+            None => Some(Degraded::new(
+                DegradedKind::AwaitsRestart,
+                format!("{at} is an address of the tailnet, and tailnet.mode waits for a restart"),
             )),
-            Some(_) => self.disowns(at).map(|why| format!("{at} {why}")),
+            Some(_) => self
+                .disowns(at)
+                .map(|why| Degraded::new(DegradedKind::Listener, format!("{at} {why}"))),
         };
         let (mut permitted, mut faults) = (Vec::new(), Vec::new());
         for at in &config.tls {

@@ -2,6 +2,7 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
+use protocol::condition::{Degraded, DegradedKind};
 use server::{Access, HeldDoors, Listener, NoTailnet, WhoIs};
 use tokio::{
     sync::Notify,
@@ -98,16 +99,20 @@ impl RemoteDoors {
     }
 
     /// Takes up what is configured of the tailnet by now: who may come, which closes exactly the connections of those who may
-    /// not any more, and the ports. Says in sentences what waits for a restart.
+    /// not any more, and the ports. Says what waits for a restart.
     pub(crate) async fn configure_tailnet(
         &self,
         access: &Access,
         held: &HeldDoors<'_>,
         config: &Config,
-    ) -> Vec<String> {
+    ) -> Vec<Degraded> {
+        let waits = |key: &str| {
+            let detail = format!("{key} waits for a restart");
+            Degraded::new(DegradedKind::AwaitsRestart, detail)
+        };
         let Some(listeners) = &self.tailnet else {
             let is_wanted = config.tailnet_mode != TailnetMode::Off;
-            return Vec::from_iter(is_wanted.then(|| "tailnet.mode waits for a restart".to_owned()));
+            return Vec::from_iter(is_wanted.then(|| waits("tailnet.mode")));
         };
         let tailnet = listeners.tailnet();
         let (allow, ports): (&[_], &[_]) = match config.tailnet_mode {
@@ -122,7 +127,7 @@ impl RemoteDoors {
         self.adjust_tailnet(access, held).await;
         listeners.want_again();
         let is_elsewhere = !tailnet.is_asked_at(&config.tailnet_socket);
-        Vec::from_iter(is_elsewhere.then(|| "tailnet.socket waits for a restart".to_owned()))
+        Vec::from_iter(is_elsewhere.then(|| waits("tailnet.socket")))
     }
 
     /// Lets requests use the name that the tailnet gives this machine.
@@ -160,12 +165,10 @@ impl RemoteDoors {
         bound
     }
 
-    /// What could not be bound of the tailnet, in sentences.
-    pub(crate) fn tailnet_faults(&self) -> Vec<String> {
-        self.tailnet
-            .as_ref()
-            .map(TailnetListeners::faults)
-            .unwrap_or_default()
+    /// What could not be bound of the tailnet.
+    pub(crate) fn tailnet_faults(&self) -> impl Iterator<Item = Degraded> {
+        let faults = self.tailnet.iter().flat_map(TailnetListeners::faults);
+        faults.map(|fault| Degraded::new(DegradedKind::TailnetListener, fault))
     }
 
     async fn cover_node(&self, listeners: &TailnetListeners) {

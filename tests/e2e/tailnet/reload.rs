@@ -1,9 +1,15 @@
 //! Another list of who may come, while they are there.
 
 use harness::{DaemonOptions, Tailscaled, TestDaemon, Tunnel, until};
-use protocol::{access::Status, attach::Mode};
+use protocol::{access::Status, attach::Mode, condition::DegradedKind};
 
 use super::{BOB, NODE, PHONE, attached_phone, listener_at, paired, shut_out, status, tailnet};
+
+/// Why the daemon is not as it is configured.
+fn degraded_of(status: &Status) -> String {
+    let degraded: Vec<&str> = status.degraded.iter().map(|one| &*one.detail).collect();
+    degraded.join(" ")
+}
 
 /// Takes up another configuration.
 async fn reload(daemon: &TestDaemon, config: &str) {
@@ -48,8 +54,9 @@ async fn what_is_switched_off_closes_at_once_and_what_waits_for_a_restart_says_s
         .config(r#"["self"]"#)
         .replace("tailscaled.sock", "another.sock");
     reload(&daemon, &elsewhere).await;
-    let degraded = status(&daemon).await.degraded.join(" ");
-    assert!(degraded.contains("tailnet.socket waits"), "{degraded}");
+    let degraded = status(&daemon).await.degraded;
+    assert_eq!(degraded[0].kind, DegradedKind::AwaitsRestart, "{degraded:?}");
+    assert!(degraded[0].detail.contains("tailnet.socket"), "{degraded:?}");
     phone.attached.send_input(b"still here\n").await;
     phone.attached.until("still here").await;
     reload(&daemon, &tailscaled.config("[]")).await;
@@ -116,7 +123,7 @@ async fn a_listener_of_the_tailnet_stays_where_what_shall_be_in_its_place_cannot
         assert_eq!(reloaded.code, 1, "{reloaded:?}");
         let status = status(&daemon).await;
         assert!(
-            status.degraded.join(" ").contains(&wanted.to_string()),
+            degraded_of(&status).contains(&wanted.to_string()),
             "{status:?}"
         );
         assert_eq!(status.tailnet.unwrap().listeners, [at.to_string()]);
@@ -141,7 +148,7 @@ async fn a_listener_of_the_tailnet_closes_for_an_address_of_a_network_though_tha
     assert_eq!(reloaded.code, 1, "{reloaded:?}");
     assert!(std::net::TcpStream::connect(at).is_err());
     let status = status(&daemon).await;
-    assert!(status.degraded.join(" ").contains("192.0.2.1:7443"), "{status:?}");
+    assert!(degraded_of(&status).contains("192.0.2.1:7443"), "{status:?}");
     assert_eq!(status.tailnet.unwrap().listeners, [""; 0]);
 }
 

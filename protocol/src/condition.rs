@@ -1,0 +1,70 @@
+//! What is not as it should be with a running daemon: each with its kind, for programs, and in words, for people.
+
+use serde::{Deserialize, Serialize};
+
+/// One way in which the daemon is not as it is configured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Degraded {
+    /// Which.
+    pub kind: DegradedKind,
+    /// The same in a sentence, with what to do where that is not clear.
+    pub detail: String,
+}
+
+/// What is not as it is configured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DegradedKind {
+    /// The last reload changed nothing, as the configuration cannot be used: what was before holds.
+    Refused,
+    /// It is taken up by a restart.
+    AwaitsRestart,
+    /// The certificate of the user's own cannot be used.
+    OwnCertificate,
+    /// The daemon's own certificate lacks a name.
+    Names,
+    /// A listener could not be had, or may not be.
+    Listener,
+    /// A listener of the tailnet could not be had.
+    TailnetListener,
+    /// A socket unit has a listener that the configuration has not: the next start is refused.
+    SocketUnit,
+}
+
+impl Degraded {
+    /// One of this kind.
+    pub fn new(kind: DegradedKind, detail: impl Into<String>) -> Self {
+        Self {
+            kind,
+            detail: detail.into(),
+        }
+    }
+}
+
+/// Something that is as it is configured, and soon not as it should be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warning {
+    /// What it is about.
+    pub kind: WarningKind,
+    /// What there is, a sentence.
+    pub detail: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+/// What a warning is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WarningKind {
+    /// The certificate of the user's own ends.
+    OwnCertificate,
+    /// The root that devices were told to trust ends.
+    Root,
+}
+
+impl Warning {
+    /// Both in one line.
+    pub fn in_words(&self) -> String {
+        format!("{}: {}", self.detail, self.hint)
+    }
+}
