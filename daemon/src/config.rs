@@ -112,7 +112,7 @@ pub enum ConfigError {
         why: String,
     },
     /// A key that does not exist.
-    #[error("{place} sets `{key}`, which is not a key; the nearest is `{nearest}`")]
+    #[error("{place} sets `{key}`, which is not a key")]
     UnknownKey {
         /// The file or the environment.
         place: String,

@@ -274,7 +274,9 @@ async fn certify(app: &App, config: &Config, until: Instant) -> (bool, Vec<Degra
         Ok(Ok(_)) => {}
         Ok(Err(error)) => fault(
             DegradedKind::Names,
-            format!("there can be no certificate for the names: {error}; mend listen.names, until then the former one is shown"),
+            format!(
+                "there can be no certificate for the names: {error}; mend listen.names, until then the former one is shown"
+            ),
         ),
         Err(_) => fault(
             DegradedKind::Names,

@@ -94,7 +94,11 @@ async fn a_pair_that_has_ended_costs_nothing_but_itself_and_is_said() {
     let leaf = shown(daemon.address(), "desk.example").await;
     assert_eq!(SpkiPin::of_certificate(&leaf).unwrap().to_string(), daemon.pin());
     let status: Status = daemon.owner().get("/v1/status").await.ok();
-    assert_eq!(status.degraded[0].kind, DegradedKind::OwnCertificate, "{status:?}");
+    assert_eq!(
+        status.degraded[0].kind,
+        DegradedKind::OwnCertificate,
+        "{status:?}"
+    );
     assert!(status.degraded[0].detail.contains("has expired"), "{status:?}");
     authority.issue("desk", &["desk.example"]);
     until("the renewed pair", async || {

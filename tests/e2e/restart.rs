@@ -258,7 +258,10 @@ async fn an_executable_that_cannot_be_executed_is_refused_before_anything_ends()
 #[tokio::test]
 async fn what_the_next_daemon_would_refuse_is_refused_before_anything_ends() {
     let authority = Authority::new();
-    let (pair, other) = (authority.issue("one", &["a.example"]), authority.issue("other", &["a.example"]));
+    let (pair, other) = (
+        authority.issue("one", &["a.example"]),
+        authority.issue("other", &["a.example"]),
+    );
     fs::copy(&other.key, &pair.key).unwrap();
     let daemon = TestDaemon::start().await;
     let before: Status = daemon.owner().get("/v1/status").await.ok();

@@ -136,7 +136,10 @@ async fn a_reload_shuts_and_opens_a_passed_listener_and_says_so_to_who_passed_it
         heard(&told, "READY=1");
         assert_eq!(is_refused(address), !is_open);
         let status: Status = daemon.owner().get("/v1/status").await.ok();
-        let is_said = status.degraded.iter().any(|said| said.detail.contains("socket unit"));
+        let is_said = status
+            .degraded
+            .iter()
+            .any(|said| said.detail.contains("socket unit"));
         assert_eq!(is_said, !is_open, "{status:?}");
     }
     assert_eq!(tls.get("/v1/health", None).await.status, 200);

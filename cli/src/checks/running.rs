@@ -221,8 +221,13 @@ async fn served(socket: &Path, holder: Option<Holder>) -> (Check, Option<Running
     }
 }
 
-/// What the daemon says of its own state.
-pub(crate) fn of_the_daemon(running: Option<&Running>, paths: &Paths, now: Timestamp) -> Vec<Check> {
+/// What the daemon says of its own state, but for what was found to have failed already.
+pub(crate) fn of_the_daemon(
+    running: Option<&Running>,
+    paths: &Paths,
+    failed: &[&str],
+    now: Timestamp,
+) -> Vec<Check> {
     let Some(Running { status, .. }) = running else {
         return Vec::from_iter(offline::is_locked_down(paths).then(locked_down));
     };
@@ -247,16 +252,22 @@ pub(crate) fn of_the_daemon(running: Option<&Running>, paths: &Paths, now: Times
     if status.locked_down {
         found.push(locked_down());
     }
-    found.extend(status.degraded.iter().filter_map(degraded));
+    let degraded = status.degraded.iter();
+    found.extend(degraded.filter_map(|one| degraded_in_words(one, failed)));
     found.extend(status.warnings.iter().filter_map(soon));
     found
 }
 
 /// How the daemon is not as it is configured; none of what is looked at by itself.
-fn degraded(degraded: &Degraded) -> Option<Check> {
+fn degraded_in_words(degraded: &Degraded, failed: &[&str]) -> Option<Check> {
     let detail = degraded.detail.clone();
     match degraded.kind {
         DegradedKind::TailnetListener => None,
+        DegradedKind::OwnCertificate if failed.contains(&"certificate") => None,
+        DegradedKind::Refused if failed.contains(&"configuration") => Some(Check::skipped(
+            "reload",
+            "the daemon goes on with the configuration of before",
+        )),
         DegradedKind::AwaitsRestart => Some(Check::warning(
             "reload",
             detail,
@@ -313,12 +324,15 @@ const LISTENING: &str = "00010000";
 mod tests {
     use protocol::condition::{Degraded, DegradedKind, Warning, WarningKind};
 
-    use super::{degraded, soon};
+    use super::{degraded_in_words, soon};
     use crate::checks::State;
 
     #[test]
     fn what_is_wrong_is_told_apart_by_its_kind_whatever_its_words() {
-        let state = |kind, detail: &str| degraded(&Degraded::new(kind, detail)).map(|check| check.state);
+        let state = |kind, detail: &str| {
+            let degraded = Degraded::new(kind, detail);
+            degraded_in_words(&degraded, &[]).map(|check| check.state)
+        };
         assert_eq!(state(DegradedKind::AwaitsRestart, "x"), Some(State::Warning));
         let words = "x waits for a restart";
         assert_eq!(state(DegradedKind::Listener, words), Some(State::Failed));

@@ -76,10 +76,14 @@ async fn here(report: &mut Report) -> Result<(), Failure> {
     let (served, daemon) = checks::lock_and_socket(&paths).await;
     report.all(served)?;
     let running = daemon.running();
-    report.all(checks::of_the_daemon(running, &paths, now))?;
+    let certificate = config
+        .as_ref()
+        .and_then(|config| checks::certificate(config, now));
+    let failed = report.failed(certificate.as_ref());
+    report.all(checks::of_the_daemon(running, &paths, &failed, now))?;
     report.add(checks::clock(&paths, look.as_ref(), running, now))?;
+    report.all(certificate)?;
     if let Some(config) = &config {
-        report.all(checks::certificate(config, now))?;
         let ports = config.tls.iter();
         report.all(ports.filter_map(|address| checks::port(*address, &daemon)))?;
     }
@@ -133,6 +137,13 @@ impl Report {
         }
         self.checks.push(check);
         Ok(())
+    }
+
+    /// The names of those that failed, with one that is told later.
+    fn failed(&self, later: Option<&Check>) -> Vec<&'static str> {
+        let all = self.checks.iter().chain(later);
+        let failed = all.filter(|check| check.state == State::Failed);
+        failed.map(|check| check.check).collect()
     }
 
     fn all(&mut self, checks: impl IntoIterator<Item = Check>) -> Result<(), Failure> {

@@ -69,7 +69,10 @@ mod tests {
             DegradedKind::AwaitsRestart,
             "tailnet.mode waits for a restart",
         )];
-        assert_eq!(said(&[], &[]), "reloaded: nothing in the configuration has changed");
+        assert_eq!(
+            said(&[], &[]),
+            "reloaded: nothing in the configuration has changed"
+        );
         assert_eq!(
             said(&[], &waits),
             "reloaded: nothing in the configuration has changed; the daemon is not as it says:"

@@ -11,7 +11,9 @@ use tokio::time::{Instant, sleep, timeout};
 
 use self::hung::Hung;
 use super::up;
-use crate::{client, client::Client, escape::escape, exit, failure::Failure, output, place::Place, start, stopped};
+use crate::{
+    client, client::Client, escape::escape, exit, failure::Failure, output, place::Place, start, stopped,
+};
 
 mod hung;
 

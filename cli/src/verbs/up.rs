@@ -167,8 +167,10 @@ mod tests {
              next       `transom run CMD` starts a session, `transom pair` lets a phone in"
         );
         let narrow = described(&ready, Some(40));
-        assert!(narrow.contains(
-            "\nlistener   127.0.0.1:7443 (localhost,\n           127.0.0.1)\npin        sha256/x"
-        ));
+        assert!(
+            narrow.contains(
+                "\nlistener   127.0.0.1:7443 (localhost,\n           127.0.0.1)\npin        sha256/x"
+            )
+        );
     }
 }

@@ -28,7 +28,8 @@ impl Certificates {
             Some(Warning {
                 kind: WarningKind::Root,
                 detail: format!("the root that devices were told to trust {end}"),
-                hint: "`transom certs trust` makes another, which they are to be told to trust again".to_owned(),
+                hint: "`transom certs trust` makes another, which they are to be told to trust again"
+                    .to_owned(),
             })
         });
         own.into_iter().chain(root).collect()

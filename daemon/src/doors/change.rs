@@ -155,12 +155,7 @@ impl RemoteDoors {
     }
 
     /// Binds again what had to go for something that could not come, where that narrows nothing.
-    async fn put_back(
-        &self,
-        in_the_way: Vec<Door>,
-        wanted: &[Reach],
-        kept: &mut Vec<Door>,
-    ) -> Vec<Listener> {
+    async fn put_back(&self, in_the_way: Vec<Door>, wanted: &[Reach], kept: &mut Vec<Door>) -> Vec<Listener> {
         let mut opened = Vec::new();
         for door in in_the_way
             .into_iter()
@@ -340,7 +335,10 @@ mod tests {
         };
         let [here, tailnet, network, everywhere] = addresses;
         for address in addresses {
-            assert!(further(address, &[]) && !further(address, &[address]), "{address}");
+            assert!(
+                further(address, &[]) && !further(address, &[address]),
+                "{address}"
+            );
             assert!(!further(here, &[address]) && !further(address, &[everywhere]));
         }
         for (address, wanted) in [(tailnet, network), (network, tailnet)] {

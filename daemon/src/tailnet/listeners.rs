@@ -77,7 +77,9 @@ impl TailnetListeners {
             true => bound.once_open(&known),
             false => Vec::new(),
         };
-        let former = former.into_iter().filter(|port| !ports.contains(&port.configured));
+        let former = former
+            .into_iter()
+            .filter(|port| !ports.contains(&port.configured));
         bound.ports = ports.iter().map(port).chain(former).collect();
     }
 

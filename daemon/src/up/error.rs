@@ -11,7 +11,8 @@ use rustix::fs::statvfs;
 use server::{Crashed, store::StoreError};
 
 use crate::{
-    ConfigError, lock::LockError, paths::PathsError, service::PassedError, socket::SocketError, tailnet::NotOwn,
+    ConfigError, lock::LockError, paths::PathsError, service::PassedError, socket::SocketError,
+    tailnet::NotOwn,
 };
 
 /// Why the daemon does not run: a sentence, and a hint.

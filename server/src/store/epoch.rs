@@ -93,7 +93,9 @@ pub(super) fn miss(path: &Path, keys: &Path) -> Result<(), StoreError> {
     }
     match Epoch::read(keys) {
         Ok(None) => Ok(()),
-        Ok(Some(_)) | Err(StoreError::Corrupt { .. }) => Err(StoreError::Missing { path: path.to_owned() }),
+        Ok(Some(_)) | Err(StoreError::Corrupt { .. }) => Err(StoreError::Missing {
+            path: path.to_owned(),
+        }),
         Err(other) => Err(other),
     }
 }

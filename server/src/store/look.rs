@@ -128,12 +128,18 @@ impl Aside {
         let name = format!("transom-look-{:016x}", u64::from_be_bytes(random::bytes()));
         let make = |place: PathBuf| {
             let folder = place.join(&name);
-            DirBuilder::new().mode(0o700).create(&folder).map(|()| Self(folder))
+            DirBuilder::new()
+                .mode(0o700)
+                .create(&folder)
+                .map(|()| Self(folder))
         };
         let copy = make(PathBuf::from("/dev/shm")).or_else(|_| make(env::temp_dir()));
         let copy = copy.map_err(StoreError::Copy)?;
         for suffix in ["", "-wal"] {
-            let (from, to) = (schema::suffixed(path, suffix), schema::suffixed(&copy.store(), suffix));
+            let (from, to) = (
+                schema::suffixed(path, suffix),
+                schema::suffixed(&copy.store(), suffix),
+            );
             fs::copy(from, to).map_err(StoreError::Copy)?;
         }
         Ok(copy)
@@ -226,7 +232,10 @@ mod tests {
         row(&opened.store).await;
         let all = files(home.path());
         drop(opened);
-        for left in [&["transom.db", "transom.db-wal"][..], &["transom.db", "transom.db-wal", "transom.db-shm"]] {
+        for left in [
+            &["transom.db", "transom.db-wal"][..],
+            &["transom.db", "transom.db-wal", "transom.db-shm"],
+        ] {
             for name in all.keys() {
                 fs::remove_file(home.path().join(name)).ok();
             }

@@ -344,6 +344,32 @@ async fn a_bad_configuration_and_a_lock_down_are_told() {
 }
 
 #[tokio::test]
+async fn one_fault_of_a_daemon_that_goes_on_as_before_fails_once_and_names_the_key_once() {
+    let daemon = TestDaemon::start_with(options()).await;
+    let file = daemon.folder().join("config.toml");
+    let (authority, names) = (Authority::new(), "names = [\"desk.example\"]\n");
+    let pair = authority.issue_for_days("desk", &["desk.example"], -1);
+    fs::write(&file, format!("{}{names}", pair.config())).unwrap();
+    assert_eq!(daemon.cli(&["reload"]).await.code, 1);
+    let (_, found) = doctor(&daemon).await;
+    found.only_failed(&["certificate"]);
+    fs::write(&file, ANYWHERE).unwrap();
+    assert_eq!(daemon.cli(&["reload"]).await.code, 0);
+    fs::write(&file, "[listen]\ntsl = []\n").unwrap();
+    assert_eq!(daemon.cli(&["reload"]).await.code, 64);
+    let (_, found) = doctor(&daemon).await;
+    found.only_failed(&["configuration"]);
+    found.one("reload", "skipped");
+    let all = serde_json::to_string(&found.0).unwrap();
+    assert_eq!(
+        (all.matches("`tsl`").count() + all.matches("listen.tsl").count()),
+        1,
+        "{all}"
+    );
+    assert_eq!(all.matches("listen.tls`").count(), 1, "{all}");
+}
+
+#[tokio::test]
 async fn a_daemon_without_the_app_is_told_with_what_builds_it() {
     let real = TestDaemon::start().await;
     let mut status: Value = real.owner().get("/v1/status").await.ok();

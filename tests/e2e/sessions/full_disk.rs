@@ -197,8 +197,15 @@ async fn a_start_on_a_full_disk_blames_the_disk_and_nothing_that_is_on_it() {
         }
     };
     blamed("a store that is there").await;
-    for left in ["transom.db", "keys/epoch", "keys/identity.pem"] {
-        fs::remove_file(daemon.folder().join(left)).unwrap();
+    let left = [
+        "transom.db",
+        "transom.db-wal",
+        "transom.db-shm",
+        "keys/epoch",
+        "keys/identity.pem",
+    ];
+    for left in left {
+        fs::remove_file(daemon.folder().join(left)).ok();
     }
     disk.fill();
     blamed("none at all").await;

@@ -122,10 +122,7 @@ async fn a_listener_of_the_tailnet_stays_where_what_shall_be_in_its_place_cannot
         let reloaded = daemon.cli(&["reload"]).await;
         assert_eq!(reloaded.code, 1, "{reloaded:?}");
         let status = status(&daemon).await;
-        assert!(
-            degraded_of(&status).contains(&wanted.to_string()),
-            "{status:?}"
-        );
+        assert!(degraded_of(&status).contains(&wanted.to_string()), "{status:?}");
         assert_eq!(status.tailnet.unwrap().listeners, [at.to_string()]);
         assert_eq!(device.get("/v1/whoami").await.verdict(), "200");
     }

@@ -201,7 +201,10 @@ async fn a_tailnet_that_waits_for_a_restart_and_one_without_a_listener_are_told(
         "{detail} {hint}"
     );
     let phone = found.one("phone", "skipped").1;
-    assert!(phone.contains("`transom restart`") && !phone.contains("tailnet.mode"), "{phone}");
+    assert!(
+        phone.contains("`transom restart`") && !phone.contains("tailnet.mode"),
+        "{phone}"
+    );
     assert_eq!(daemon.cli(&["shutdown"]).await.code, 0);
     daemon.start_again().await;
     let (_, found) = doctor(&daemon).await;
@@ -211,5 +214,8 @@ async fn a_tailnet_that_waits_for_a_restart_and_one_without_a_listener_are_told(
         "{detail} {hint}"
     );
     let phone = found.one("phone", "skipped").1;
-    assert!(phone.contains("tailnet:7443") && !phone.contains("tailnet.mode"), "{phone}");
+    assert!(
+        phone.contains("tailnet:7443") && !phone.contains("tailnet.mode"),
+        "{phone}"
+    );
 }
