@@ -24,8 +24,8 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use self::connection::InFlight;
 pub use self::connection::{Connection, ConnectionId};
+pub(crate) use self::connection::{InFlight, PublicRequest};
 use self::lock::{Mutex, MutexGuard};
 use self::table::{Owner, Table, owner_of};
 use crate::{

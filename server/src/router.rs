@@ -12,19 +12,20 @@ use axum::{
     Router,
     extract::{DefaultBodyLimit, FromRequestParts, Request},
     handler::Handler,
-    middleware::{self, Next},
-    response::Response,
+    middleware::Next,
+    response::{IntoResponse, Response},
     routing::{MethodFilter, MethodRouter, on},
 };
-use http::{Method, request::Parts};
+use futures_util::future::BoxFuture;
+use http::{Extensions, Method, request::Parts};
 use pairing::{Authenticated, Denied, Permit, PermitScope, Principal, Scope};
 
 use crate::{
     access::Access,
     authenticate::{self, Caller},
-    connections::Connection,
+    connections::{Connection, PublicRequest},
     error::{Failure, Uninvited},
-    limits::PUBLIC_BODY,
+    limits::{PUBLIC_BODY, PUBLIC_REQUESTS},
     peer::Peer,
 };
 
@@ -72,9 +73,7 @@ impl<D: Clone + Send + Sync + 'static> Routes<D> {
         H: Handler<T, Scoped<Open, D>>,
         T: 'static,
     {
-        self.open(method, path, handler, |route| {
-            route.route_layer(middleware::from_fn(not_in_guest_lane))
-        })
+        self.open(method, path, handler, false)
     }
 
     /// The same, open to those as well: what a guest needs to become one.
@@ -83,16 +82,10 @@ impl<D: Clone + Send + Sync + 'static> Routes<D> {
         H: Handler<T, Scoped<Open, D>>,
         T: 'static,
     {
-        self.open(method, path, handler, |route| route)
+        self.open(method, path, handler, true)
     }
 
-    fn open<H, T>(
-        self,
-        method: Method,
-        path: &'static str,
-        handler: H,
-        narrowed: fn(MethodRouter) -> MethodRouter,
-    ) -> Self
+    fn open<H, T>(self, method: Method, path: &'static str, handler: H, is_for_guests: bool) -> Self
     where
         H: Handler<T, Scoped<Open, D>>,
         T: 'static,
@@ -106,13 +99,11 @@ impl<D: Clone + Send + Sync + 'static> Routes<D> {
             is_mounted: false,
         };
         let filter = filter_of(&info.method);
-        let build = move |_: &Arc<Access>, app| {
-            let route = on(filter, handler)
-                .with_state(Scoped::new(app))
-                .layer(DefaultBodyLimit::max(PUBLIC_BODY))
-                .layer(middleware::from_fn(lean::keep_little));
-            narrowed(route)
+        let handler = Public {
+            handler,
+            is_for_guests,
         };
+        let build = move |_: &Arc<Access>, app| on(filter, handler).with_state(Scoped::new(app));
         self.row(info, Box::new(build))
     }
 
@@ -145,10 +136,7 @@ impl<D: Clone + Send + Sync + 'static> Routes<D> {
                 resource,
                 is_filtered: true,
             };
-            let guarded = middleware::from_fn_with_state(demand, authorise::<S>);
-            on(filter, handler)
-                .with_state(Scoped::new(app))
-                .route_layer(guarded)
+            on(filter, Guarded { handler, demand }).with_state(Scoped::<S, D>::new(app))
         };
         self.row(info, Box::new(build))
     }
@@ -243,12 +231,13 @@ impl<S: Sync> FromRequestParts<S> for On {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Failure> {
-        let connection = parts.extensions.get::<Arc<Connection>>();
-        connection
-            .cloned()
-            .map(Self)
-            .ok_or_else(|| Failure::internal(&"a request came on no connection"))
+        connection_of(&parts.extensions).cloned().map(Self)
     }
+}
+
+fn connection_of(extensions: &Extensions) -> Result<&Arc<Connection>, Failure> {
+    let connection = extensions.get();
+    connection.ok_or_else(|| Failure::internal(&"a request came on no connection"))
 }
 
 impl<S: Sync> FromRequestParts<S> for Peer {
@@ -268,29 +257,93 @@ struct Demand {
     is_filtered: bool,
 }
 
-/// Refuses whom the tailnet's gate lets in by an invitation alone.
-async fn not_in_guest_lane(On(connection): On, request: Request, next: Next) -> Result<Response, Failure> {
-    match connection.is_in_guest_lane() {
-        true => Err(Failure::Uninvited(Uninvited::GuestsOnly)),
-        false => Ok(next.run(request).await),
+/// A handler of a public route.
+#[derive(Clone)]
+struct Public<H> {
+    handler: H,
+    /// Whether those may use it, too, whom the tailnet's gate lets in by an invitation alone.
+    is_for_guests: bool,
+}
+
+// No layers of middleware: each would be boxed and cloned with all that is below it, for every request.
+impl<H, T, D> Handler<T, Scoped<Open, D>> for Public<H>
+where
+    H: Handler<T, Scoped<Open, D>>,
+    D: Clone + Send + Sync + 'static,
+{
+    type Future = BoxFuture<'static, Response>;
+
+    fn call(self, mut request: Request, state: Scoped<Open, D>) -> Self::Future {
+        Box::pin(async move {
+            // As long as it is not answered.
+            let _waits = match self.admit(&mut request) {
+                Ok(waits) => waits,
+                Err(failure) => return failure.into_response(),
+            };
+            self.handler.call(request, state).await
+        })
     }
 }
 
-/// Authenticates, gives the connection to who was authenticated, and puts the permit where the handler finds it.
+impl<H> Public<H> {
+    fn admit(&self, request: &mut Request) -> Result<PublicRequest, Failure> {
+        let connection = connection_of(request.extensions())?;
+        if connection.is_in_guest_lane() && !self.is_for_guests {
+            return Err(Failure::Uninvited(Uninvited::GuestsOnly));
+        }
+        let waits = connection.begin_public(PUBLIC_REQUESTS);
+        let waits = waits.ok_or(Failure::TooManyRequests)?;
+        lean::keep_little(request);
+        DefaultBodyLimit::max(PUBLIC_BODY).apply(request);
+        Ok(waits)
+    }
+}
+
+/// A handler behind a scope: called with the permit for it, or not at all.
+#[derive(Clone)]
+struct Guarded<H> {
+    handler: H,
+    demand: Demand,
+}
+
+impl<H, T, S, D> Handler<T, Scoped<S, D>> for Guarded<H>
+where
+    H: Handler<T, Scoped<S, D>>,
+    S: PermitScope + 'static,
+    D: Clone + Send + Sync + 'static,
+{
+    type Future = BoxFuture<'static, Response>;
+
+    fn call(self, request: Request, state: Scoped<S, D>) -> Self::Future {
+        Box::pin(async move {
+            match authorised::<S>(&self.demand, request).await {
+                Ok(request) => self.handler.call(request, state).await,
+                Err(failure) => failure.into_response(),
+            }
+        })
+    }
+}
+
+/// The same for a whole router.
 async fn authorise<S: PermitScope + 'static>(
     axum::extract::State(demand): axum::extract::State<Demand>,
     request: Request,
     next: Next,
 ) -> Result<Response, Failure> {
+    Ok(next.run(authorised::<S>(&demand, request).await?).await)
+}
+
+/// Authenticates, gives the connection to who was authenticated, and puts the permit where the handler finds it.
+async fn authorised<S: PermitScope + 'static>(demand: &Demand, request: Request) -> Result<Request, Failure> {
     let (mut parts, body) = request.into_parts();
     let Caller {
         connection,
         authenticated,
     } = authenticate::caller(&demand.access, &mut parts).await?;
     demand.access.connections().bind(&connection, &authenticated)?;
-    let permit = permit::<S>(&demand, &mut parts, &authenticated).await?;
+    let permit = permit::<S>(demand, &mut parts, &authenticated).await?;
     parts.extensions.insert(permit);
-    Ok(next.run(Request::from_parts(parts, body)).await)
+    Ok(Request::from_parts(parts, body))
 }
 
 async fn permit<S: PermitScope>(

@@ -1,26 +1,15 @@
-//! Requests of strangers: how many wait at a time, and how little is kept of each.
+//! Requests of strangers: how little is kept of each.
 //!
 //! A stranger may let the body be long in coming, or wait for an answer, on each of its streams at once. What handlers hold
 //! meanwhile is then ours to bound: a header is a piece of the text of the whole head, and keeps that.
 
-use axum::{extract::Request, middleware::Next, response::Response};
+use axum::extract::Request;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
-use super::On;
-use crate::{error::Failure, limits::PUBLIC_REQUESTS};
-
-/// Passes the request on with few and short headers, each in memory of its own, unless too many of its connection wait.
-pub(super) async fn keep_little(
-    On(connection): On,
-    mut request: Request,
-    next: Next,
-) -> Result<Response, Failure> {
-    let _waits = connection
-        .begin_public(PUBLIC_REQUESTS)
-        .ok_or(Failure::TooManyRequests)?;
+/// Leaves few and short headers of a request, each in memory of its own.
+pub(super) fn keep_little(request: &mut Request) {
     let headers = little_of(request.headers());
     *request.headers_mut() = headers;
-    Ok(next.run(request).await)
 }
 
 fn little_of(all: &HeaderMap) -> HeaderMap {
