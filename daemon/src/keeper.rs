@@ -161,6 +161,8 @@ impl KeeperLink {
         };
         match keeper {
             Some(keeper) => keeper.origin(peer, &[&self.shared.name, SERVICE]),
+            // One that has ended may have come from what a dead keeper held, and its connection be somebody else's by now.
+            None if !peer.is_alive() => Origin::Unknown,
             None => Origin::Outside,
         }
     }

@@ -1,14 +1,11 @@
 //! Programs inside of sessions: each is its session, and none is the owner.
 
-use std::{
-    collections::BTreeSet,
-    io::{Read, Write},
-    os::unix::net::UnixStream,
-    path::Path,
-    process::Stdio,
-};
+use std::{collections::BTreeSet, process::Stdio};
 
-use harness::{DaemonOptions, Finished, Inside, Owner, TestDaemon, binary, descendants, until};
+use harness::{
+    Connection, DaemonOptions, Finished, Inside, Lent, Owner, TestDaemon, binary, descendants, until,
+};
+use pairing::Role;
 use protocol::{
     access::{PrincipalKind, WhoAmI},
     events::Event,
@@ -185,26 +182,76 @@ async fn a_session_follows_the_events_of_itself_and_its_children_until_it_ends()
 
 #[tokio::test]
 async fn when_the_keeper_is_killed_an_orphan_is_never_the_owner() {
-    let daemon = TestDaemon::start_with(without_cgroups()).await;
-    let inside = Inside::orphan(&daemon).await;
-    assert!(ask(&inside.socket, "/v1/whoami").unwrap().contains("\"session\""));
-    let keeper = daemon.keeper().unwrap();
-    // Its reaper does not end it, so that it has a while to ask in.
-    let reapers = direct_children(keeper);
-    reapers.iter().for_each(|reaper| send(*reaper, Signal::STOP));
-    send(keeper, Signal::KILL);
-    while let Some(answer) = ask(&inside.socket, "/v1/pairing/requests") {
-        assert!(!answer.starts_with("HTTP/1.1 200"), "{answer}");
+    for options in [DaemonOptions::default(), without_cgroups()] {
+        let daemon = TestDaemon::start_with(options).await;
+        let mut device = daemon.pairing(Role::Operator).await;
+        device.ask().await;
+        let approve = format!("/v1/pairing/requests/{}/approve", device.id());
+        let mut orphan = Lent::of(&daemon, 24).await;
+        // Some are known to be the session's, some ask for the first time at its end, and some after it.
+        let mut late = orphan.connections.split_off(16);
+        let mut connections = std::mem::take(&mut orphan.connections);
+        for connection in &mut connections[..8] {
+            connection.send("/v1/whoami", None);
+            assert!(is_refused(connection) && orphan.is_alive());
+        }
+        let keeper = daemon.keeper().unwrap();
+        // Its reaper does not end it.
+        let reapers = direct_children(keeper);
+        reapers.iter().for_each(|reaper| send(*reaper, Signal::STOP));
+        // The daemon meets the questions and the keeper's end at once.
+        daemon.signal(Signal::STOP);
+        until("the daemon to stand still", || async {
+            is_stopped(daemon.pid()).then_some(())
+        })
+        .await;
+        send(keeper, Signal::KILL);
+        for connection in &mut connections {
+            connection.send(&approve, Some("{}"));
+            connection.send("/v1/whoami", None);
+        }
+        daemon.signal(Signal::CONT);
+        let mut answers = 0;
+        for connection in &mut connections {
+            answers += usize::from(is_refused(connection)) + usize::from(is_refused(connection));
+        }
+        let mut asks_on = true;
+        while asks_on {
+            // The last time when it has ended.
+            asks_on = orphan.is_alive();
+            for connection in &mut connections {
+                connection.send(&approve, Some("{}"));
+                answers += usize::from(is_refused(connection));
+            }
+        }
+        until("the session to be lost", || async {
+            let path = format!("/v1/sessions/{}", orphan.session.id);
+            let answer = daemon.owner().get(&path).await;
+            (answer.status == 200 && answer.ok::<Session>().state == SessionState::Lost).then_some(())
+        })
+        .await;
+        for connection in &mut late {
+            for (path, body) in [("/v1/whoami", None), (approve.as_str(), Some("{}"))] {
+                connection.send(path, body);
+                assert!(is_refused(connection), "the daemon answers");
+            }
+        }
+        assert!(answers > 0, "the daemon answers beyond the end of its keeper");
+        assert!(device.poll(0).await.body.contains("authorization_pending"));
+        reapers.iter().for_each(|reaper| send(*reaper, Signal::KILL));
     }
-    until("the session to be lost", || async {
-        let answer = daemon
-            .owner()
-            .get(&format!("/v1/sessions/{}", inside.session.id))
-            .await;
-        (answer.status == 200 && answer.ok::<Session>().state == SessionState::Lost).then_some(())
-    })
-    .await;
-    reapers.iter().for_each(|reaper| send(*reaper, Signal::KILL));
+}
+
+/// Makes sure that the next answer is not one that the owner gets; false where there is none.
+fn is_refused(connection: &mut Connection) -> bool {
+    let Some((status, body)) = connection.answer() else {
+        return false;
+    };
+    let who = serde_json::from_str::<WhoAmI>(&body);
+    let is_session = who.is_ok_and(|who| who.principal == PrincipalKind::Session);
+    let is_no = status == 403 || status == 401;
+    assert!(is_no || (status == 200 && is_session), "{status} {body}");
+    true
 }
 
 #[tokio::test]
@@ -296,14 +343,15 @@ fn without_cgroups() -> DaemonOptions {
     }
 }
 
-/// One answer, whole; `None` where whoever passes it on is gone.
-fn ask(socket: &Path, path: &str) -> Option<String> {
-    let mut stream = UnixStream::connect(socket).ok()?;
-    let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-    stream.write_all(request.as_bytes()).ok()?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).ok()?;
-    Some(answer)
+/// Whether each of its threads stands still.
+fn is_stopped(process: u32) -> bool {
+    let threads = std::fs::read_dir(format!("/proc/{process}/task")).unwrap();
+    threads.flatten().all(|thread| {
+        let stat = std::fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+        // Behind the name, which is in parentheses (proc_pid_stat(5)).
+        stat.rsplit_once(')')
+            .is_some_and(|(_, behind)| behind.trim_start().starts_with('T'))
+    })
 }
 
 fn direct_children(process: u32) -> Vec<u32> {

@@ -45,7 +45,7 @@ pub use elsewhere::Elsewhere;
 pub use events::EventReader;
 pub use guest::{Guest, Invitation};
 pub use holding_proxy::HoldingProxy;
-pub use inside::Inside;
+pub use inside::{Connection, Inside, Lent};
 pub use own_network::in_own_network;
 pub use owner::Owner;
 pub use pacer::{Gate, Pacer};
