@@ -4,6 +4,7 @@ mod attach;
 mod attach_people;
 mod attach_resume;
 mod attention;
+mod bad_link;
 mod change;
 mod close_codes;
 mod create;

@@ -6,6 +6,7 @@
 mod answer;
 mod attached;
 mod authority;
+mod bad_link;
 mod binary;
 mod cutting_proxy;
 mod daemon;
@@ -37,6 +38,7 @@ mod wall_clock;
 pub use answer::Answer;
 pub use attached::{Attached, Unattached};
 pub use authority::{Authority, Files, accepts, shown};
+pub use bad_link::BadLink;
 pub use binary::{another_build, binary, example};
 pub use cutting_proxy::CuttingProxy;
 pub use daemon::{DaemonOptions, TestDaemon};

@@ -32,6 +32,11 @@ pub async fn until<T, F: Future<Output = Option<T>>>(what: &str, mut ask: impl F
     .await
 }
 
+/// What a [`BadLink`](crate::BadLink) keeps a piece for: what is late there is what is under test, and nothing is waited for.
+pub(crate) async fn pause(span: Duration) {
+    tokio::time::sleep(span).await;
+}
+
 /// What a [`Pacer`](crate::Pacer) waits between two steps of programs, which go on by themselves elsewhere. Blocks.
 pub(crate) fn tick() {
     std::thread::sleep(Duration::from_millis(2));
