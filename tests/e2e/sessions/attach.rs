@@ -1,6 +1,6 @@
 //! `GET /v1/sessions/{id}/attach`.
 
-use harness::{TestDaemon, descendants, open_files, until};
+use harness::{Pacer, TestDaemon, descendants, open_files, until};
 use pairing::Role;
 use protocol::{
     attach::{CLOSE_GONE, CLOSE_NOT_PERMITTED, CLOSE_REVOKED, ClientMessage, Mode, ServerMessage},
@@ -60,6 +60,45 @@ async fn an_attachment_begins_with_hello_and_a_snapshot_and_goes_on_from_its_gro
         );
         assert!(numbers.windows(2).all(|pair| pair[1] == pair[0] + 1), "{lines:?}");
         assert_eq!(numbers.last(), Some(&4000));
+    }
+}
+
+#[tokio::test]
+async fn under_a_program_that_never_stops_output_joins_the_snapshot_without_loss_or_double() {
+    let daemon = TestDaemon::start().await;
+    let owner = daemon.owner();
+    let pacer = Pacer::start(daemon.folder(), 1);
+    let script = format!(
+        "exec 3<{}; i=0; while read x <&3; do for n in 1 2 3 4 5 6 7 8 9 10; do i=$((i+1)); echo line-$i; done; done",
+        pacer.gate(0).path().display()
+    );
+    let session = owner.shell(&script).await;
+    for _ in 0..20 {
+        let mut attached = owner.attach(&session.id, Mode::View, "screen").await;
+        // What the last snapshot shows, and what came since.
+        let (mut text, mut beyond) = (String::new(), 0);
+        while attached.snapshots() == 0 || beyond < 1_000 {
+            match attached.next().await.unwrap() {
+                ServerMessage::Snapshot { size, bytes, .. } => {
+                    let mut screen = terminal::screen(terminal::Size::new(size.columns, size.rows));
+                    screen.feed(&bytes);
+                    text = screen.text_lines()[..=usize::from(screen.cursor().1)].join("\n");
+                    beyond = 0;
+                }
+                ServerMessage::Output { bytes, .. } => {
+                    let more = String::from_utf8(bytes).unwrap();
+                    beyond += more.matches('\n').count();
+                    text.push_str(&more);
+                }
+                _ => {}
+            }
+        }
+        let whole = text.rsplit_once('\n').unwrap().0;
+        let numbers: Vec<u32> = whole
+            .lines()
+            .map(|line| line.trim_end().strip_prefix("line-").unwrap().parse().unwrap())
+            .collect();
+        assert!(numbers.len() >= 1_000 && numbers.windows(2).all(|pair| pair[1] == pair[0] + 1));
     }
 }
 
