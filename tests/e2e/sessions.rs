@@ -3,6 +3,7 @@
 mod attach;
 mod attach_people;
 mod attach_resume;
+mod attach_screen;
 mod attention;
 mod bad_link;
 mod change;

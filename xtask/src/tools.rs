@@ -108,6 +108,10 @@ const NEEDED: &[Needed] = &[
         is_there: || found("fish"),
     },
     Needed {
+        package: "vim",
+        is_there: || found("vim"),
+    },
+    Needed {
         package: "systemd",
         is_there: || found("systemd-analyze"),
     },
