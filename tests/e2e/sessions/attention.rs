@@ -22,10 +22,11 @@ async fn a_program_that_calls_is_shown_as_waiting_with_its_words_until_somebody_
     let daemon = TestDaemon::start().await;
     let owner = daemon.owner();
     let mut events = owner.events(None).await;
-    let script = "printf 'ready\\033]9;may I?\\a'; read x; printf '\\033]777;notify;build;done\\a'; read x; printf '\\a'; read x";
+    let script = "printf 'ready\\033]9;may I?\\a'; read x; printf '\\033]777;notify;build;done\\a'; read x; \
+        printf '\\033]99;i=7:d=0;tests\\033\\\\\\033]99;i=7:p=body:e=1;cGFzcw==\\033\\\\'; read x; printf '\\a'; read x";
     let session = owner.shell(script).await;
     let keys = format!("/v1/sessions/{}/keys", session.id);
-    for words in [Some("may I?"), Some("build: done"), None] {
+    for words in [Some("may I?"), Some("build: done"), Some("tests: pass"), None] {
         let waiting = until_state(&mut events, AttentionState::Waiting).await;
         assert_eq!(waiting.message.as_deref(), words);
         let path = format!("/v1/sessions/{}/screen", session.id);

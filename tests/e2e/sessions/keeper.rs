@@ -1,5 +1,10 @@
 //! Sessions outlive the daemon, and end with their keeper.
 
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+
 use harness::{DaemonOptions, Gate, TestDaemon, until};
 use protocol::{
     access::Status,
@@ -221,6 +226,54 @@ async fn when_the_keeper_is_killed_its_sessions_are_lost_and_new_ones_have_anoth
         let again = daemon.owner().shell("exit 3").await;
         assert_eq!(daemon.owner().ended(&again.id).await.exit.unwrap().code, Some(3));
     }
+}
+
+#[tokio::test]
+async fn all_of_a_session_is_in_its_own_cgroup_where_there_can_be_one() {
+    let Some(own) = own_cgroup() else {
+        eprintln!("skipped: this user may not divide the cgroup of this test");
+        return;
+    };
+    let daemon = TestDaemon::start().await;
+    let session = daemon.owner().shell("setsid -f sleep 600; sleep 600").await;
+    let instance = &daemon.ready().instance;
+    let directory = own.join(format!("transom-{instance}")).join(&session.id);
+    let members = || {
+        let text = std::fs::read_to_string(directory.join("cgroup.procs")).unwrap_or_default();
+        text.lines()
+            .map(|line| line.parse().unwrap())
+            .collect::<BTreeSet<u32>>()
+    };
+    // The shell and both programs: the one that left its parents, too.
+    until("all of the session to be in it", || async {
+        let programs: BTreeSet<u32> = daemon.programs().into_iter().collect();
+        (programs.len() == 3 && programs == members()).then_some(())
+    })
+    .await;
+    let keeper = daemon.keeper().unwrap();
+    assert!(!members().contains(&keeper));
+    let path = format!("/v1/sessions/{}/stop", session.id);
+    assert_eq!(daemon.owner().post(&path, &()).await.status, 200);
+    until("the end of the cgroup", || async {
+        (!directory.exists()).then_some(())
+    })
+    .await;
+}
+
+/// The cgroup of this process in the unified hierarchy, if a cgroup for processes can be made in it (cgroups(7)).
+fn own_cgroup() -> Option<PathBuf> {
+    let own = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+    let own = own.lines().find_map(|line| line.strip_prefix("0::/"))?;
+    let mounts = std::fs::read_to_string("/proc/self/mounts").ok()?;
+    let mount = mounts
+        .lines()
+        .find(|line| line.split(' ').nth(2) == Some("cgroup2"))?;
+    let directory = Path::new(mount.split(' ').nth(1)?).join(own);
+    let probe = directory.join(format!("transom-probe-{}", std::process::id()));
+    std::fs::create_dir(&probe).ok()?;
+    let kind = std::fs::read_to_string(probe.join("cgroup.type"));
+    std::fs::remove_dir(&probe).ok();
+    (kind.ok()?.trim_end() == "domain").then_some(directory)
 }
 
 #[tokio::test]

@@ -117,6 +117,22 @@ async fn an_orphan_of_a_session_is_that_session_and_a_trusted_ones_program_is_th
 }
 
 #[tokio::test]
+async fn a_program_of_a_trusted_run_is_the_owner_and_of_another_it_is_not() {
+    let daemon = TestDaemon::start().await;
+    let binary = binary().display().to_string();
+    let who = async |how: &[&str]| {
+        let words = [&["run"], how, &["--", &binary, "whoami"]].concat();
+        let said = daemon.cli(&words).await;
+        assert_eq!(said.code, 0, "{said:?}");
+        said.stdout
+    };
+    let trusted = who(&["--trusted"]).await;
+    assert!(trusted.starts_with("the owner"), "{trusted}");
+    let other = who(&[]).await;
+    assert!(other.starts_with("a program inside of a session"), "{other}");
+}
+
+#[tokio::test]
 async fn a_sessions_descendants_stay_its_own_when_the_daemon_is_restarted() {
     let mut daemon = TestDaemon::start().await;
     let inside = Inside::of(&daemon).await;
