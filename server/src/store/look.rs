@@ -264,9 +264,11 @@ mod tests {
         assert!(matches!(Look::at(&path, &keys), Err(StoreError::Older { .. })));
         fs::write(&path, &newest[..newest.len() / 2]).unwrap();
         assert!(matches!(Look::at(&path, &keys), Err(StoreError::Corrupt { .. })));
-        fs::remove_file(&path).unwrap();
-        assert!(matches!(Look::at(&path, &keys), Err(StoreError::Missing { .. })));
         fs::write(&path, &newest).unwrap();
+        let away = home.path().join("away");
+        fs::rename(&path, &away).unwrap();
+        assert!(matches!(Look::at(&path, &keys), Err(StoreError::Missing { .. })));
+        fs::rename(&away, &path).unwrap();
         fs::remove_file(keys.join("audit.key")).unwrap();
         assert!(matches!(Look::at(&path, &keys), Err(StoreError::AuditKey { .. })));
     }
