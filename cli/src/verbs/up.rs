@@ -20,7 +20,8 @@ pub(crate) struct Args {
     /// Say as one line of JSON when it is ready, and where
     #[arg(long)]
     pub(super) json: bool,
-    /// Go on with a store that is older than what was written last; devices that were revoked since are back then
+    /// Go on with a store that is older than what was written last, where devices that were revoked since are back; or, where it is
+    /// gone, begin an empty one, in which none is paired
     #[arg(long)]
     accept_older_store: bool,
     /// Leave the terminal of whoever starts it
