@@ -323,14 +323,11 @@ impl Cast {
         assert!(opened.output().is_empty(), "nothing was shown to {principal}");
     }
 
-    /// A WebSocket without a token is upgraded, and closed for want of one: what a browser sees instead of a 401.
+    /// A WebSocket without a token is upgraded, and closed for want of one: what a browser sees instead of a 401. It says nothing
+    /// wrong either: of that, the others have said about as much as is answered.
     async fn stranger_attaches(&self, session: &str) -> Answer {
-        let code = self
-            .viewer
-            .attach_with_first_frame(session, "nobody")
-            .await
-            .until_closed()
-            .await;
+        let mut opened = self.viewer.attach_silently(session).await;
+        let code = opened.until_closed().await;
         assert_eq!(code, CLOSE_REVOKED);
         let problem = protocol::Problem::new(401, "unauthenticated", "", "");
         Answer {

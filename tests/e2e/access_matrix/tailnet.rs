@@ -130,7 +130,7 @@ async fn every_route_admits_whom_an_invitation_alone_lets_in_as_a_guest_and_as_n
             true => None,
             false => Some(ask(&client(), &route, None, &session).await),
         };
-        let said = nobody.as_ref().map(|answer| answer.verdict());
+        let said = nobody.as_ref().map(Answer::verdict);
         let closed_to_all = is_open && !OPEN_TO_GUESTS.contains(&route.path);
         let wanted = match is_open {
             true if closed_to_all => Some("403 guests_only"),
