@@ -40,8 +40,9 @@ pub(crate) async fn disconnect(
 #[cfg(test)]
 mod tests {
     use pairing::Role;
+    use tokio::time::timeout;
 
-    use crate::testing::TestServer;
+    use crate::testing::{PATIENCE, TestServer};
 
     #[tokio::test]
     async fn a_device_is_disconnected_before_the_disk_has_answered() {
@@ -51,7 +52,9 @@ mod tests {
         assert_eq!(open.get("/v1/whoami", Some(&phone)).await.status, 200);
         let held = server.access.store.hold_writes();
         let path = format!("/v1/devices/{}/connections", phone.id);
-        let answer = server.owner().await.delete(&path, None).await;
+        let mut owner = server.owner().await;
+        let answer = timeout(PATIENCE, owner.delete(&path, None)).await;
+        let answer = answer.expect("it does not wait for the disk");
         assert_eq!(answer.json()["closed"], 1);
         server.until_none_of(phone.id).await;
         drop(held);

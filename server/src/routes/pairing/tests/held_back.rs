@@ -1,6 +1,6 @@
 //! The owner's lists, held back until they are other ones.
 
-use std::{future::pending, time::Duration};
+use std::{future::pending, task::Poll, time::Duration};
 
 use axum::{body::to_bytes, response::Response};
 use http::{
@@ -143,7 +143,10 @@ async fn of_one_request_one_poll_is_held_and_the_newer_one_ends_the_older() {
     assert!(futures_util::poll!(first.as_mut()).is_pending());
     let mut second = std::pin::pin!(phone.poll(&world, long));
     assert!(futures_util::poll!(second.as_mut()).is_pending());
-    assert_eq!(first.await.status, PollStatus::AuthorizationPending);
+    let Poll::Ready(displaced) = futures_util::poll!(first.as_mut()) else {
+        panic!("it is held still")
+    };
+    assert_eq!(displaced.status, PollStatus::AuthorizationPending);
     assert_eq!(world.access.held_polls.count(), 1);
     assert_eq!(other.poll(&world, long).await.status, PollStatus::Approved);
     assert!(
