@@ -1,8 +1,8 @@
 //! Going on where the daemon is away for a moment, as while it restarts.
 
-use std::time::Duration;
+use std::{pin::pin, time::Duration};
 
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::{failure::Failure, output};
 
@@ -78,6 +78,16 @@ impl Patience {
     }
 }
 
+/// Waits for what may take long, and says on standard error what that is, once it does.
+pub(crate) async fn told<T>(words: impl FnOnce() -> String, work: impl Future<Output = T>) -> T {
+    let mut work = pin!(work);
+    if let Ok(done) = timeout(LONG, &mut work).await {
+        return done;
+    }
+    output::note(&words());
+    work.await
+}
+
 /// The delays between tries to reach a daemon that is away.
 #[derive(Debug)]
 pub(crate) struct Backoff(Duration);
@@ -102,6 +112,8 @@ const FIRST: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_secs(10);
 /// How long a restart may take before a person is told why nothing happens.
 const SILENCE: Duration = Duration::from_secs(2);
+/// How long anything may take before a person wonders.
+const LONG: Duration = Duration::from_secs(1);
 /// How long a daemon may be away: an upgrade takes seconds, and a script must not hang on one that was ended for good.
 pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 

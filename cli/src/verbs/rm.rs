@@ -1,10 +1,13 @@
 //! `transom rm`: delete sessions, softly or for good.
 
+use futures_util::future::join_all;
 use jiff::Timestamp;
 use protocol::sessions::{RemoveQuery, Session};
 
+use super::stop::waits_for;
 use crate::{
-    client::with_query, duration, escape::escape, exit, failure::Failure, names, output, target::Target,
+    client::with_query, duration, escape::escape, exit, failure::Failure, names, output, patience,
+    target::Target,
 };
 
 /// Arguments of `rm`.
@@ -44,7 +47,7 @@ pub(crate) async fn run(args: &Args, target: &Target) -> Result<u8, Failure> {
         async move { client.delete::<Session>(&path).await }
     });
     let mut removed = Vec::with_capacity(meant.len());
-    for removal in futures_util::future::join_all(removals).await {
+    for removal in patience::told(|| waits_for(&meant), join_all(removals)).await {
         removed.push(removal?);
     }
     if args.json {

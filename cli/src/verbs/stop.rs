@@ -1,10 +1,11 @@
 //! `transom stop`: end sessions.
 
-use protocol::sessions::{Session, Stopped};
+use futures_util::future::join_all;
+use protocol::sessions::{Session, SessionState, Stopped};
 use serde_json::json;
 
 use super::ls::state;
-use crate::{escape::escape, exit, failure::Failure, names, output, target::Target};
+use crate::{escape::escape, exit, failure::Failure, names, output, patience, target::Target};
 
 /// Arguments of `stop`.
 #[derive(Debug, clap::Args)]
@@ -31,7 +32,7 @@ pub(crate) async fn run(args: &Args, target: &Target) -> Result<u8, Failure> {
             .await
     });
     let mut stopped = Vec::new();
-    for stop in futures_util::future::join_all(stops).await {
+    for stop in patience::told(|| waits_for(&meant), join_all(stops)).await {
         stopped.push(stop?.session);
     }
     if args.json {
@@ -46,4 +47,21 @@ pub(crate) async fn run(args: &Args, target: &Target) -> Result<u8, Failure> {
         }
     }
     Ok(exit::OK)
+}
+
+/// What keeps whoever ends these sessions.
+pub(super) fn waits_for(sessions: &[&Session]) -> String {
+    let runs = |session: &&&Session| session.state == SessionState::Running;
+    let names: Vec<String> = sessions
+        .iter()
+        .filter(runs)
+        .map(|session| escape(&session.name).into_owned())
+        .collect();
+    let who = match names.as_slice() {
+        [] => return "this takes a while: the daemon is still at it".to_owned(),
+        [name] => name.clone(),
+        [name, other] => format!("{name} and {other}"),
+        _ => format!("{} sessions", names.len()),
+    };
+    format!("waiting for {who} to end; what is left after 5 s is killed")
 }

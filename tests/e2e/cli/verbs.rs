@@ -323,3 +323,23 @@ async fn a_recording_goes_into_a_file_and_never_onto_a_terminal() {
     let lines = terminal.until_shows("error:").await;
     assert!(!lines.iter().any(|line| line.contains("recorded")), "{lines:?}");
 }
+
+#[tokio::test]
+async fn who_waits_for_a_program_that_does_not_end_is_told_so() {
+    let daemon = TestDaemon::start().await;
+    let stubborn = "trap '' HUP TERM; echo ready; while :; do sleep 600; done";
+    for verb in ["stop", "rm"] {
+        let session = daemon.owner().shell(stubborn).await;
+        daemon.cli(&["wait", &session.name, "--text", "ready"]).await;
+        let said = daemon.cli(&[verb, &session.name]).await;
+        assert_eq!(said.code, 0, "{said:?}");
+        let told = format!(
+            "waiting for {} to end; what is left after 5 s is killed\n",
+            session.name
+        );
+        assert_eq!(said.stderr, told, "{said:?}");
+        let quick = daemon.owner().shell("read x").await;
+        let said = daemon.cli(&[verb, &quick.name]).await;
+        assert_eq!((said.code, said.stderr.as_str()), (0, ""), "{said:?}");
+    }
+}
