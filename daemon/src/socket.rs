@@ -102,7 +102,7 @@ async fn remove_dead(path: &Path) -> Result<(), SocketError> {
 mod tests {
     use std::{fs, os::unix::fs::PermissionsExt};
 
-    use super::{SocketError, bind};
+    use super::{SocketError, UnixStream, bind};
 
     #[tokio::test]
     async fn a_dead_socket_is_replaced_and_a_live_one_is_not() {
@@ -113,6 +113,22 @@ mod tests {
         assert!(matches!(bind(&path).await, Err(SocketError::InTheWay { .. })));
         drop(live);
         bind(&path).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn one_whose_listener_is_too_busy_to_take_anybody_is_not_dead() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("transom.sock");
+        let live = bind(&path).await.unwrap();
+        rustix::net::listen(&live, 0).unwrap();
+        let mut waiting = Vec::new();
+        while let Ok(stream) = UnixStream::connect(&path).await {
+            waiting.push(stream);
+        }
+        let error = bind(&path).await.unwrap_err();
+        assert!(matches!(error, SocketError::InTheWay { .. }), "{error}");
+        live.accept().await.unwrap();
+        UnixStream::connect(&path).await.unwrap();
     }
 
     #[tokio::test]

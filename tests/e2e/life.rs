@@ -1,10 +1,19 @@
 //! The daemon's own life: start, one at a time, and the two steps of its end.
 
-use std::{fs, os::unix::fs::PermissionsExt};
+use std::{
+    fs,
+    io::ErrorKind,
+    os::unix::{fs::PermissionsExt, net::UnixListener},
+    time::Duration,
+};
 
 use harness::{DaemonOptions, TestDaemon, until};
-use protocol::access::{Health, Status};
+use protocol::{
+    access::{Health, Status},
+    attach::Mode,
+};
 use rustix::process::Signal;
+use serde_json::json;
 
 #[tokio::test]
 async fn health_says_status_version_and_instance_and_no_more() {
@@ -89,6 +98,64 @@ async fn clients_that_neither_speak_nor_read_do_not_keep_the_daemon_from_its_end
     daemon.signal(Signal::TERM);
     assert!(daemon.ended().await.success());
     drop((idle, silent));
+}
+
+#[tokio::test]
+async fn viewers_that_do_not_read_do_not_keep_the_daemon_from_its_end() {
+    let unit = include_str!("../../deploy/systemd/transom.service");
+    let patience = unit.lines().find_map(|line| line.strip_prefix("TimeoutStopSec="));
+    // Beyond that, systemd kills it.
+    let patience = Duration::from_secs(patience.unwrap().parse().unwrap());
+    let mut daemon = TestDaemon::start().await;
+    let owner = daemon.owner();
+    let device = daemon.device(pairing::Role::Viewer).await;
+    let session = owner.shell("echo begun; exec yes").await;
+    let path = format!("/v1/sessions/{}", session.id);
+    let stalled = [
+        owner.attach(&session.id, Mode::Lossless, "0").await,
+        device.attach(&session.id, Mode::Lossless, "0").await,
+    ];
+    let events = (owner.events(None).await, device.events(None).await);
+    until("more output than any socket keeps", || async {
+        (owner.session(&session.id).await.end > 32 << 20).then_some(())
+    })
+    .await;
+    // About a kilobyte each, for either stream.
+    for number in 0..2_000 {
+        let note = json!({ "text": format!("{number:0100}") });
+        let noted = owner.post(&format!("{path}/note"), &note).await;
+        assert_eq!(noted.status, 200, "{noted:?}");
+    }
+    daemon.signal(Signal::TERM);
+    let ended = tokio::time::timeout(patience, daemon.ended()).await;
+    assert!(ended.expect("systemd's patience is enough").success());
+    drop((stalled, events));
+}
+
+#[tokio::test]
+async fn a_socket_that_is_too_busy_to_take_anybody_stays_and_no_other_daemon_comes() {
+    let mut daemon = TestDaemon::start().await;
+    daemon.signal(Signal::TERM);
+    daemon.ended().await;
+    // Of somebody who does not take the lock, as one of another version may not.
+    let socket = daemon.socket();
+    let listener = UnixListener::bind(&socket).unwrap();
+    rustix::net::listen(&listener, 0).unwrap();
+    let connecting = || async {
+        let connected = tokio::net::UnixStream::connect(&socket).await;
+        connected.inspect_err(|error| assert_eq!(error.kind(), ErrorKind::WouldBlock))
+    };
+    let mut waiting = Vec::new();
+    while let Ok(stream) = connecting().await {
+        waiting.push(stream);
+    }
+    let second = daemon.cli(&["up", "--tls", "127.0.0.1:0"]).await;
+    assert_eq!(second.code, 1, "{second:?}");
+    assert!(second.stderr.contains("is in the way"), "{second:?}");
+    let asked = daemon.cli(&["run", "true"]).await;
+    assert_eq!(asked.code, 5, "{asked:?}");
+    listener.accept().unwrap();
+    assert!(connecting().await.is_ok(), "the same socket");
 }
 
 #[tokio::test]

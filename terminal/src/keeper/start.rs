@@ -89,3 +89,40 @@ fn remove_dead(path: &Path) -> io::Result<()> {
 
 /// Connections that wait while one is served.
 const BACKLOG: i32 = 128;
+
+#[cfg(test)]
+mod tests {
+    use super::{connect_to, fs, io, listen, listen_at, remove_dead};
+
+    #[test]
+    fn a_keeper_that_is_too_busy_to_take_anybody_is_not_dead() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("keeper.sock");
+        let live = listen_at(&path).unwrap();
+        listen(&live, 0).unwrap();
+        let mut waiting = Vec::new();
+        let full = loop {
+            match connect_to(&path) {
+                Ok(socket) => waiting.push(socket.unwrap()),
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(full.kind(), io::ErrorKind::WouldBlock);
+        assert!(listen_at(&path).is_err());
+        rustix::net::accept(&live).unwrap();
+        assert!(connect_to(&path).unwrap().is_some());
+    }
+
+    #[test]
+    fn only_a_socket_that_nobody_listens_on_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("keeper.sock");
+        fs::write(&path, "mine").unwrap();
+        assert_eq!(remove_dead(&path).unwrap_err().kind(), io::ErrorKind::AddrInUse);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
+        fs::remove_file(&path).unwrap();
+        drop(listen_at(&path).unwrap());
+        remove_dead(&path).unwrap();
+        assert!(!path.exists());
+    }
+}
