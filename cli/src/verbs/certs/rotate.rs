@@ -1,6 +1,6 @@
 //! `transom certs next` and `certs rotate`: another identity key.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 
 use protocol::certificates::{Certificates, Knowing, KnowsBy, Rotated};
 use serde_json::json;
@@ -41,7 +41,7 @@ pub(super) async fn rotate(args: &Args, json: bool) -> Result<u8, Failure> {
     if !args.yes {
         // Before anything is asked, or demanded.
         let present: Certificates = client.get("/certificates").await?;
-        name(&present.devices)?;
+        name(&present.devices);
         if !io::stdin().is_terminal() {
             let hint = "say --yes to rotate without being asked";
             return Err(Failure::usage("nobody can be asked here", hint));
@@ -98,12 +98,11 @@ fn consequence(by: KnowsBy) -> &'static str {
 }
 
 /// Tells what another key means to each device.
-fn name(devices: &[Knowing]) -> io::Result<()> {
-    let mut stderr = anstream::stderr();
-    devices.iter().try_for_each(|device| {
+fn name(devices: &[Knowing]) {
+    for device in devices {
         let (label, then) = (escape(&device.label), consequence(device.by));
-        writeln!(stderr, "{label} ({}): {then}", device.id)
-    })
+        output::note(&format!("{label} ({}): {then}", device.id));
+    }
 }
 
 /// Said where devices trust a root: its authority has a key of its own, in `keys/ca.pem`.
