@@ -1,6 +1,7 @@
 //! The command line, as people and scripts meet it.
 
 mod doctor;
+mod every_verb;
 mod exit_codes;
 mod in_a_terminal;
 mod pair_gates;

@@ -62,7 +62,7 @@ pub use scanner::scan;
 pub use sshd::{KnownHost, Sshd, SshdOptions};
 pub use stamping_proxy::StampingProxy;
 pub use tailscaled::Tailscaled;
-pub use terminal_of::TerminalOf;
+pub use terminal_of::{Left, TerminalOf};
 pub use transcript::Transcript;
 pub use tunnel::Tunnel;
 pub use wall_clock::WallClock;

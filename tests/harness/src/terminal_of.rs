@@ -21,6 +21,17 @@ pub struct TerminalOf {
     writer: Writer,
 }
 
+/// What a program that ended left of a terminal.
+#[derive(Debug)]
+pub struct Left {
+    /// All lines, those that scrolled off as well.
+    pub lines: Vec<String>,
+    /// Those of them that were wider than the terminal.
+    pub wide: Vec<String>,
+    /// What is not as in a fresh terminal: the sequences that switch it on, and a line that is not printed plainly.
+    pub is_on: Vec<String>,
+}
+
 struct Anybody;
 
 impl terminal::Gate for Anybody {
@@ -170,10 +181,45 @@ impl TerminalOf {
             .expect("it was waited for")
     }
 
+    /// What a program left that has ended.
+    pub async fn left(&self) -> Left {
+        self.session.drawn().await;
+        let snapshot = self.session.snapshot();
+        let (lines, wide) = self.session.look(|screen| {
+            let lines = screen.lines(0..u64::MAX);
+            let wide = lines.iter().filter(|line| line.wrapped);
+            let wide = wide.map(|line| line.text.clone()).collect();
+            (lines.into_iter().map(|line| line.text).collect(), wide)
+        });
+        let mut is_on = modes(&snapshot.bytes);
+        // Whoever prints next prints like this.
+        let mut next = terminal::screen(snapshot.size);
+        next.feed(&snapshot.bytes);
+        next.feed(b"\r\nx");
+        let at = next.top_line() + u64::from(next.cursor().1);
+        is_on.extend(next.lines(at..at + 1).into_iter().filter_map(|line| {
+            let is_plain = line.ansi.trim_end() == "x";
+            (!is_plain).then_some(line.ansi)
+        }));
+        Left { lines, wide, is_on }
+    }
+
     /// The snapshot of the terminal: the modes that the program left behind show in it.
     pub fn snapshot(&self) -> String {
         String::from_utf8_lossy(&self.session.snapshot().bytes).into_owned()
     }
+}
+
+/// The private modes and keyboard modes in a snapshot, which names those alone that are not as in a fresh terminal.
+fn modes(snapshot: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(snapshot);
+    let sequences = text.split('\x1b').skip(1);
+    let is_mode = |sequence: &&str| {
+        ["[?", "[>", "[=", "=", "P"]
+            .iter()
+            .any(|begin| sequence.starts_with(begin))
+    };
+    sequences.filter(is_mode).map(str::to_owned).collect()
 }
 
 impl Drop for TerminalOf {
