@@ -33,7 +33,8 @@ pub use client::{Held, Keeper, KeeperError, Listed, Listing, Origin};
 pub use start::KeeperOptions;
 
 use cgroup::Cgroups;
-use message::Versions;
+use message::{Malformed, Reply, Request, Versions};
+use reaper::News;
 use serve::Service;
 use system::Forked;
 
@@ -44,6 +45,25 @@ use system::Forked;
 /// as a service of its own whenever somebody connects: then it stays the process that was started, and leaves the socket in place.
 pub fn keep(arguments: impl IntoIterator<Item = OsString>) -> ! {
     keep_as(Versions::OURS, arguments)
+}
+
+/// See [`fuzzing::keeper`](crate::fuzzing::keeper).
+pub(crate) fn read_any(bytes: &[u8]) {
+    match Request::decode(bytes) {
+        // A size is clamped as it is read: the one field that may come back as another.
+        Ok(wish @ Request::Spawn { .. }) => assert_eq!(Request::decode(wish.encode().bytes()), Ok(wish)),
+        Ok(wish) => assert_eq!(wish.encode().bytes(), bytes),
+        Err(Malformed) => {}
+    }
+    if let Ok(reply) = Reply::decode(bytes) {
+        assert_eq!(reply.encode().bytes(), bytes);
+    }
+    if let Ok(news) = News::decode(bytes) {
+        assert_eq!(news.encode().bytes(), bytes);
+    }
+    if let Some(length) = plan::length(bytes) {
+        assert_eq!(length, bytes.len());
+    }
 }
 
 fn keep_as(versions: Versions, arguments: impl IntoIterator<Item = OsString>) -> ! {

@@ -12,6 +12,7 @@ mod attachment;
 mod checkpoint;
 mod descriptor;
 mod drain;
+pub mod fuzzing;
 mod gate;
 mod id;
 mod journal;

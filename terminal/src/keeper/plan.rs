@@ -113,6 +113,18 @@ fn decode(bytes: &[u8]) -> Result<Plan, Malformed> {
     }
 }
 
+/// How many bytes the plan takes that these are; none where they are no plan.
+pub(super) fn length(bytes: &[u8]) -> Option<usize> {
+    let plan = decode(bytes).ok()?;
+    let texts = [&plan.path, &plan.cwd]
+        .into_iter()
+        .chain(&plan.args)
+        .chain(&plan.env);
+    let texts: usize = texts.map(|text| COUNT + text.as_bytes().len()).sum();
+    let limits = plan.limit.map_or(0, |_| 2 * size_of::<u64>());
+    Some(1 + limits + texts + 2 * COUNT)
+}
+
 fn limit(rest: &mut &[u8]) -> Result<Option<u64>, Malformed> {
     let value = u64::from_le_bytes(take(rest)?);
     Ok((value != u64::MAX).then_some(value))
@@ -137,6 +149,8 @@ fn take<const N: usize>(rest: &mut &[u8]) -> Result<[u8; N], Malformed> {
     Ok(*field)
 }
 
+/// Bytes of a count.
+const COUNT: usize = size_of::<u32>();
 /// Bytes; the kernel takes at most six megabytes of arguments and environment (execve(2)).
 const LONGEST: usize = 16 * 1024 * 1024;
 

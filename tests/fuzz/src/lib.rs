@@ -1,4 +1,5 @@
-//! Fuzz targets: every parser that meets bytes of somebody who is not authenticated yet.
+//! Fuzz targets: every parser that meets bytes of somebody who is not authenticated yet, of a client that attaches, or of a
+//! program in a session.
 //!
 //! A target panics where what it was given breaks a rule. Ordinary tests replay each corpus; `cargo xtask fuzz` looks for more,
 //! and what it finds is put into `corpus/<target>/`.
@@ -43,6 +44,18 @@ pub const TARGETS: &[Target] = &[
     Target {
         name: "fragment",
         run: targets::fragment::run,
+    },
+    Target {
+        name: "keeper",
+        run: targets::keeper::run,
+    },
+    Target {
+        name: "attach",
+        run: targets::attach::run,
+    },
+    Target {
+        name: "screen",
+        run: targets::screen::run,
     },
 ];
 
