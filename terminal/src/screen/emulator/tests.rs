@@ -355,6 +355,18 @@ fn a_mark_joins_the_blank_where_a_wide_character_did_not_fit() {
 }
 
 #[test]
+fn a_sign_takes_the_columns_of_its_characters_one_by_one() {
+    let signs = ["👩\u{200d}👩\u{200d}👧\u{200d}👧", "✅", "e\u{301}", "한", "🇩🇪"];
+    for (sign, columns) in signs.into_iter().zip([8, 2, 1, 2, 2]) {
+        let mut screen = screen(Size::new(20, 2), format!("{sign}|").as_bytes());
+        assert_eq!(screen.cursor(), (columns + 1, 0), "{sign}");
+        assert_eq!(screen.text_lines()[0], format!("{sign}|"));
+        screen.feed(b"\x1b[6n");
+        assert_eq!(shown(&screen.take_replies()), format!("\x1b[1;{}R", columns + 2));
+    }
+}
+
+#[test]
 fn a_character_is_repeated_as_often_as_the_program_says() {
     let size = Size::new(10, 4);
     for (character, columns) in [("x", 1), ("é", 1), ("漢", 2)] {
