@@ -21,7 +21,7 @@ async fn sessions_for_which_descriptors_are_short_are_listed_and_come_when_there
     let mut daemon = TestDaemon::start().await;
     // Two for the keeper, and for some of the sessions.
     let limit = open_files(daemon.pid()).len() + 2 + 40;
-    for _ in 0..8 {
+    for _ in 0..12 {
         daemon.owner().shell("echo ready; read x; exit 6").await;
     }
     let options = DaemonOptions {
