@@ -81,6 +81,8 @@ pub struct Lent {
     pub pid: u32,
     /// The connections, none of which has said anything.
     pub connections: Vec<Connection>,
+    /// It stays as long as this does.
+    _lender: UnixStream,
 }
 
 /// One of them, for one request after the other.
@@ -107,16 +109,17 @@ impl Lent {
             let connections = (0..count).map(|_| borrow(&lender));
             let connections = connections.collect::<io::Result<Vec<_>>>()?;
             let pid = socket_peercred(&lender)?.pid.as_raw_pid().unsigned_abs();
-            Ok::<_, io::Error>((pid, connections))
+            Ok::<_, io::Error>((pid, connections, lender))
         };
         let borrowed = crate::within("the connections", tokio::task::spawn_blocking(borrowing)).await;
-        let (pid, connections) = borrowed
+        let (pid, connections, lender) = borrowed
             .expect("it does not panic")
             .expect("the orphan lends them");
         Self {
             session,
             pid,
             connections,
+            _lender: lender,
         }
     }
 
