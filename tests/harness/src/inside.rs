@@ -11,6 +11,7 @@ use std::{
 };
 
 use protocol::sessions::{NewSession, Session};
+use rustix::io::retry_on_intr;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg, sockopt::socket_peercred};
 
 use crate::{Owner, PATIENCE, TestDaemon, until};
@@ -155,6 +156,8 @@ impl Connection {
                 Ok(0) => return None,
                 Ok(_) => head.extend(byte),
                 Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return None,
+                // A child of another test's has ended.
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => panic!("no answer: {error}"),
             }
         }
@@ -179,12 +182,10 @@ fn borrow(lender: &UnixStream) -> io::Result<Connection> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let mut byte = [0];
-    recvmsg(
-        lender,
-        &mut [IoSliceMut::new(&mut byte)],
-        &mut control,
-        RecvFlags::CMSG_CLOEXEC,
-    )?;
+    retry_on_intr(|| {
+        let mut parts = [IoSliceMut::new(&mut byte)];
+        recvmsg(lender, &mut parts, &mut control, RecvFlags::CMSG_CLOEXEC)
+    })?;
     let descriptor: Option<OwnedFd> = control.drain().find_map(|message| match message {
         RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
         _ => None,
