@@ -194,16 +194,11 @@ struct Watched {
     in_flight: InFlight,
 }
 
-impl Watched {
-    /// Whether and how it is to break off; `has_come` asks an end.
-    fn break_off(
-        &mut self,
-        mut has_come: impl FnMut(&mut End) -> bool,
-    ) -> Option<Option<Result<Frame<Bytes>, axum::Error>>> {
-        if self.revoked.as_mut().is_some_and(&mut has_come) {
-            return Some(Some(Err(axum::Error::new(BrokenOff))));
-        }
-        self.ending.as_mut().is_some_and(&mut has_come).then_some(None)
+/// How a body breaks off of which an end has come.
+fn broken_off(is_revoked: bool, is_ending: bool) -> Option<Option<Result<Frame<Bytes>, axum::Error>>> {
+    match is_revoked {
+        true => Some(Some(Err(axum::Error::new(BrokenOff)))),
+        false => is_ending.then_some(None),
     }
 }
 
@@ -244,17 +239,19 @@ impl http_body::Body for Watched {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        if self.revoked.is_some() && self.in_flight.is_revoked() {
-            return Poll::Ready(Some(Err(axum::Error::new(BrokenOff))));
-        }
-        if let Some(broken_off) = self.break_off(|end| end.has_come()) {
+        let is_revoked = self.revoked.is_some() && self.in_flight.is_revoked();
+        let is_ending = self.ending.as_ref().is_some_and(End::has_come);
+        if let Some(broken_off) = broken_off(is_revoked, is_ending) {
             return Poll::Ready(broken_off);
         }
         let frame = Pin::new(&mut self.body).poll_frame(context);
-        if frame.is_pending()
-            && let Some(broken_off) = self.break_off(|end| end.poll_has_come(context))
-        {
-            return Poll::Ready(broken_off);
+        if frame.is_pending() {
+            let mut comes =
+                |end: &mut Option<End>| end.as_mut().is_some_and(|end| end.poll_has_come(context));
+            let (is_revoked, is_ending) = (comes(&mut self.revoked), comes(&mut self.ending));
+            if let Some(broken_off) = broken_off(is_revoked, is_ending) {
+                return Poll::Ready(broken_off);
+            }
         }
         frame
     }
