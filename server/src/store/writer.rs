@@ -42,6 +42,12 @@ struct Lanes {
     closed: bool,
 }
 
+impl Lanes {
+    fn is_empty(&self) -> bool {
+        self.priority.is_empty() && self.ordinary.is_empty()
+    }
+}
+
 enum Job {
     Change(Box<dyn Change>),
     /// What is no part of a transaction.
@@ -208,11 +214,10 @@ impl Drop for Writer {
 impl Shared {
     /// Waits for so long at most, and says whether nothing came.
     fn is_idle_for(&self, rest: Duration) -> bool {
-        let is_idle =
-            |lanes: &mut Lanes| lanes.priority.is_empty() && lanes.ordinary.is_empty() && !lanes.closed;
-        let waited = self.changed.wait_timeout_while(self.lock(), rest, is_idle);
+        let nothing_comes = |lanes: &mut Lanes| lanes.is_empty() && !lanes.closed;
+        let waited = self.changed.wait_timeout_while(self.lock(), rest, nothing_comes);
         let (lanes, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        lanes.priority.is_empty() && lanes.ordinary.is_empty()
+        lanes.is_empty()
     }
 
     fn lock(&self) -> MutexGuard<'_, Lanes> {
