@@ -19,6 +19,7 @@ use std::{
 
 use pairing::{Authenticated, DeviceId, GuestId, ResourceId, TailnetIdentity};
 use tokio::{
+    runtime::Handle,
     sync::Notify,
     time::{Instant, timeout},
 };
@@ -295,7 +296,7 @@ impl Connections {
         let (upgraded, plain): (Vec<_>, Vec<_>) = ended.connections.iter().partition(|one| one.is_upgraded());
         // Also those that were not upgraded yet when it was ended.
         upgraded.iter().for_each(|connection| connection.tell_revoked());
-        let (first, crowd) = plain.split_at(plain.len().min(AT_ONCE));
+        let (first, crowd) = plain.split_at(plain.len().min(CROWD));
         first.iter().for_each(|connection| connection.cut());
         let deadline = Instant::now() + CLOSE_FRAME;
         // The time is one for all: a thousand streams do not add up.
@@ -397,6 +398,18 @@ impl Ended {
     }
 }
 
+impl Drop for Ended {
+    /// To close a thousand sockets takes longer than to reset them, and nobody has to wait for that.
+    fn drop(&mut self) {
+        if self.connections.len() > CROWD
+            && let Ok(runtime) = Handle::try_current()
+        {
+            let connections = std::mem::take(&mut self.connections);
+            runtime.spawn_blocking(move || drop(connections));
+        }
+    }
+}
+
 /// A stream's place in the registry; dropping it is the only way out of it.
 pub(crate) struct Entry {
     connection: Arc<Connection>,
@@ -421,8 +434,9 @@ impl Drop for Entry {
     }
 }
 
-/// Plain connections that are cut before anything is waited for.
-const AT_ONCE: usize = 64;
+/// More ended connections than these are a crowd: plain ones beyond them are cut behind the close frames, and the sockets are closed
+/// aside.
+const CROWD: usize = 64;
 
 #[cfg(test)]
 mod tests;

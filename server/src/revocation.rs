@@ -6,10 +6,7 @@ use std::{
 };
 
 use pairing::{Authenticated, DeviceId, Principal, ResourceId, Revoked, Standing};
-use tokio::{
-    task::{self, yield_now},
-    time::sleep,
-};
+use tokio::{task::yield_now, time::sleep};
 
 use crate::{
     access::Access,
@@ -123,8 +120,6 @@ pub(crate) async fn revoke(access: &Arc<Access>, by: Revoker, device: DeviceId) 
             elapsed_us,
         });
         ending.tell(&outcome);
-        // To close a thousand sockets takes longer than to reset them; nobody has to wait for that.
-        task::spawn_blocking(move || drop(ended));
         outcome
     });
     let answer = closing

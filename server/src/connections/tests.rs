@@ -217,11 +217,11 @@ async fn an_upgraded_stream_has_the_time_of_one_close_frame_and_no_more() {
 #[tokio::test]
 async fn a_crowd_of_plain_streams_is_cut_behind_the_close_frames_and_knows_its_end_before() {
     let connections = Connections::new(Limits {
-        per_principal: 2 * super::AT_ONCE,
+        per_principal: 2 * super::CROWD,
         ..Limits::default()
     });
     let (id, who) = device(1);
-    let crowd: Vec<_> = (0..=super::AT_ONCE).map(|_| accept(&connections)).collect();
+    let crowd: Vec<_> = (0..=super::CROWD).map(|_| accept(&connections)).collect();
     let upgraded = accept(&connections);
     for (entry, _) in crowd.iter().chain([&upgraded]) {
         connections.bind(entry.connection(), &who).unwrap();
@@ -232,10 +232,10 @@ async fn a_crowd_of_plain_streams_is_cut_behind_the_close_frames_and_knows_its_e
     let mut cutting = std::pin::pin!(connections.cut(&ended));
     assert!(futures_util::poll!(&mut cutting).is_pending());
     let cut = || crowd.iter().filter(|(entry, _)| is_cut(entry)).count();
-    assert_eq!(cut(), super::AT_ONCE);
+    assert_eq!(cut(), super::CROWD);
     drop(upgraded);
     assert!(futures_util::poll!(&mut cutting).is_ready());
-    assert_eq!(cut(), super::AT_ONCE + 1);
+    assert_eq!(cut(), super::CROWD + 1);
 }
 
 #[tokio::test]
