@@ -19,7 +19,9 @@ use http::{HeaderMap, Method};
 use pairing::{Fault, Principal, RequestSecret, Role, marker::DeviceManage};
 use protocol::Bytes64;
 
-use crate::{access::Access, audit::AuditRow, authenticate, error::Failure, peer::Peer, router::Routes};
+use crate::{
+    access::Access, audit::AuditRow, authenticate, clock, error::Failure, peer::Peer, router::Routes,
+};
 
 /// Adds the routes of pairing to the list.
 pub(super) fn add(routes: Routes<Arc<Access>>) -> Routes<Arc<Access>> {
@@ -84,6 +86,12 @@ fn paired_role(role: Option<Role>) -> Result<Option<Role>, Failure> {
         Some(Role::Metrics) => Err(Failure::malformed("a paired device is a viewer or an operator")),
         role => Ok(role),
     }
+}
+
+/// A row about what somebody did who is not known.
+fn row_of_stranger(peer: &Peer, action: &'static str, target: impl ToString) -> AuditRow {
+    let nobody = authenticate::name_of(&Principal::Nobody);
+    AuditRow::new(clock::now(), nobody, peer, action, target)
 }
 
 /// Writes a row before what it is about is done, or told: without the row it is not. Gives its number.

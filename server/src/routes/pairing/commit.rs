@@ -7,11 +7,11 @@ use pairing::{
     AuthError, Commit, CommitError, Device, DeviceToken, Principal, RequestId, Revoked, UnixMillis,
 };
 
+use super::row_of_stranger;
 use crate::{
     access::{Access, Newcomer},
     audit::{AuditRow, action},
-    authenticate::{self, name_of},
-    clock,
+    authenticate, clock,
     error::Failure,
     extract::Path,
     peer::Peer,
@@ -100,14 +100,7 @@ fn is_device(access: &Access, id: RequestId, token: &DeviceToken, now: UnixMilli
 
 /// On the disk first: what is usable survives a crash.
 async fn store(access: &Access, peer: &Peer, id: RequestId, device: Device) -> Result<(), Failure> {
-    let row = AuditRow::new(
-        clock::now(),
-        name_of(&Principal::Nobody),
-        peer,
-        action::PAIRING_COMMITTED,
-        device.id,
-    )
-    .detail(format!(
+    let row = row_of_stranger(peer, action::PAIRING_COMMITTED, device.id).detail(format!(
         "request {id}, role {}, can_revoke {}",
         device.role, device.can_revoke
     ));

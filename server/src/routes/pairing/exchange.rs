@@ -5,14 +5,13 @@ use std::sync::Arc;
 use axum::Json;
 use certs::IDENTITY_SERVER_NAME;
 use http::HeaderMap;
-use pairing::{Audience, Exchange, ExchangeCheck, ExchangeError, Fault, Principal, RequestId};
+use pairing::{Audience, Exchange, ExchangeCheck, ExchangeError, Fault, RequestId};
 use protocol::{WireSecret, pairing as wire};
 
-use super::{audited_of, request_secret};
+use super::{audited_of, request_secret, row_of_stranger};
 use crate::{
     access::Access,
-    audit::{AuditRow, action},
-    authenticate::name_of,
+    audit::action,
     clock,
     error::Failure,
     extract::{self, Path},
@@ -55,19 +54,9 @@ pub(in crate::routes) async fn exchange(
         Err(refused) => return Err(refuse(&access, &peer, id, refused).await),
     };
     // The token was told to nobody yet: without the row it never is, and the next exchange replaces it.
-    let row = AuditRow::new(
-        clock::now(),
-        name_of(&Principal::Nobody),
-        &peer,
-        action::PAIRING_EXCHANGED,
-        id,
-    );
-    audited_of(
-        &access,
-        &peer,
-        row.detail(format!("device {}", exchanged.device_id)),
-    )
-    .await?;
+    let row = row_of_stranger(&peer, action::PAIRING_EXCHANGED, id);
+    let row = row.detail(format!("device {}", exchanged.device_id));
+    audited_of(&access, &peer, row).await?;
     access.pairing_changed.notify_waiters();
     Ok(Json(wire::Exchanged {
         device_id: exchanged.device_id,
@@ -85,8 +74,7 @@ async fn refuse(access: &Access, peer: &Peer, id: RequestId, refused: ExchangeEr
         refused,
         ExchangeError::WrongAudience | ExchangeError::BadSignature
     ) {
-        let nobody = name_of(&Principal::Nobody);
-        let row = AuditRow::new(clock::now(), nobody, peer, action::PAIRING_EXCHANGED, id);
+        let row = row_of_stranger(peer, action::PAIRING_EXCHANGED, id);
         let _ = audited_of(access, peer, row.outcome(refused.code())).await;
     }
     refused.into()

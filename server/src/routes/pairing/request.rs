@@ -5,22 +5,14 @@ use std::sync::Arc;
 use axum::Json;
 use http::StatusCode;
 use pairing::{
-    Authority, Commitment, NewRequest, OfferClaim, OfferId, OfferPhase, OfferSecret, Principal, Requested,
+    Authority, Commitment, NewRequest, OfferClaim, OfferId, OfferPhase, OfferSecret, Requested,
     TailnetIdentity, UnixMillis,
 };
 use protocol::{WireSecret, pairing as wire};
 
-use super::{audited_of, exactly};
+use super::{audited_of, exactly, row_of_stranger};
 use crate::{
-    access::Access,
-    audit::{AuditRow, action},
-    authenticate::name_of,
-    clock,
-    error::Failure,
-    extract,
-    peer::Peer,
-    random,
-    router::App,
+    access::Access, audit::action, clock, error::Failure, extract, peer::Peer, random, router::App,
     routes::label,
 };
 
@@ -32,14 +24,8 @@ pub(in crate::routes) async fn request(
     let new = parse(&body, &peer)?;
     let now = clock::latest();
     let offer = new.offer.as_ref().map(|claim| claim.id);
-    let requested = ask(&access, new, now)?;
-    let mut row = AuditRow::new(
-        clock::now(),
-        name_of(&Principal::Nobody),
-        &peer,
-        action::PAIRING_REQUESTED,
-        requested.id,
-    );
+    let requested = ask(&access, new, offer, now)?;
+    let mut row = row_of_stranger(&peer, action::PAIRING_REQUESTED, requested.id);
     if let Some(offer) = offer {
         row = row.detail(format!("offer {offer}"));
     }
@@ -54,8 +40,12 @@ pub(in crate::routes) async fn request(
 
 /// Takes the first word. A refused one wakes those who wait for news only where it has changed something: anybody may send as many
 /// as they like.
-fn ask(access: &Access, new: NewRequest, now: UnixMillis) -> Result<Requested, Failure> {
-    let offer = new.offer.as_ref().map(|claim| claim.id);
+fn ask(
+    access: &Access,
+    new: NewRequest,
+    offer: Option<OfferId>,
+    now: UnixMillis,
+) -> Result<Requested, Failure> {
     let mut authority = access.unlocked_authority()?;
     let was_burned = is_burned(&authority, offer, now);
     let requested = authority.request(new, now, &mut random::rng());

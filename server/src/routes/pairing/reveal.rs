@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use http::{HeaderMap, StatusCode};
-use pairing::{Authority, Fault, PairingCode, Principal, PublicKey, RequestId, RequestPhase, UnixMillis};
+use pairing::{Authority, Fault, PairingCode, PublicKey, RequestId, RequestPhase, UnixMillis};
 use protocol::pairing::Reveal;
 
-use super::{audited_of, exactly, request_secret};
+use super::{audited_of, exactly, request_secret, row_of_stranger};
 use crate::{
     access::Access,
-    audit::{AuditRow, action},
-    authenticate::name_of,
+    audit::action,
     clock,
     error::Failure,
     extract::{Json, Path},
@@ -47,13 +46,7 @@ pub(in crate::routes) async fn reveal(
     if !has_changed {
         return Ok(StatusCode::NO_CONTENT);
     }
-    let row = AuditRow::new(
-        clock::now(),
-        name_of(&Principal::Nobody),
-        &peer,
-        action::PAIRING_REVEALED,
-        id,
-    );
+    let row = row_of_stranger(&peer, action::PAIRING_REVEALED, id);
     let audited = audited_of(&access, &peer, row).await;
     if audited.is_err() {
         // The owner must not be asked about what the trail does not know.
