@@ -100,24 +100,17 @@ async fn tailnet(running: &Running, config: &Config) -> Vec<Check> {
 
 /// The same, which is no more than a warning to who does not wait for a phone, and shuts that out.
 fn hardened(check: Check) -> Check {
-    match check.state {
-        State::Warning => Check {
-            state: State::Failed,
-            ..check
-        },
-        _ => check,
-    }
+    turned(check, State::Warning, State::Failed)
 }
 
 /// The same, which shuts nobody out.
 fn softened(check: Check) -> Check {
-    match check.state {
-        State::Failed => Check {
-            state: State::Warning,
-            ..check
-        },
-        _ => check,
-    }
+    turned(check, State::Failed, State::Warning)
+}
+
+fn turned(check: Check, from: State, to: State) -> Check {
+    let state = if check.state == from { to } else { check.state };
+    Check { state, ..check }
 }
 
 /// What is shut, and what only warns.
