@@ -88,8 +88,8 @@ impl RemoteDoors {
         let mut listeners = Vec::new();
         for door in &mut doors {
             let address = door.at.unwrap_or(door.configured);
-            if let Some(why) = self.disowns(address).filter(|_| !any_interface) {
-                return Err(UpError::NotOwn { address, why });
+            if !any_interface {
+                self.check_own(address)?;
             }
             let (listener, at) = self
                 .bind_one(address)

@@ -30,15 +30,10 @@ impl RemoteDoors {
     pub(crate) fn check(&self, config: &Config, socket: &Path) -> Result<(), UpError> {
         self.passed.check(socket, &config.tls)?;
         let may_be_any = config.any_interface || config.tailnet_mode == TailnetMode::Off;
-        for address in config.tls.iter().filter(|_| !may_be_any) {
-            if let Some(why) = self.disowns(*address) {
-                return Err(UpError::NotOwn {
-                    address: *address,
-                    why,
-                });
-            }
+        match may_be_any {
+            true => Ok(()),
+            false => config.tls.iter().try_for_each(|address| self.check_own(*address)),
         }
-        Ok(())
     }
 
     /// Listens at the configured addresses, and no others, under the configured names; with `renew`, in a new generation at those

@@ -14,6 +14,7 @@ use crate::{
     certificates,
     config::{Config, TailnetMode},
     tailnet::{NotOwn, OwnNode, TailnetListeners, certificate, is_of_a_tailnet},
+    up::UpError,
 };
 
 impl RemoteDoors {
@@ -152,6 +153,14 @@ impl RemoteDoors {
         let ip = address.ip().to_canonical();
         let listeners = self.tailnet.as_ref().filter(|_| is_of_a_tailnet(ip))?;
         listeners.tailnet().seen().disowns(ip)
+    }
+
+    /// Refuses an address that looks like one of a tailnet and is not this machine's in its own.
+    pub(super) fn check_own(&self, address: SocketAddr) -> Result<(), UpError> {
+        match self.disowns(address) {
+            Some(why) => Err(UpError::NotOwn { address, why }),
+            None => Ok(()),
+        }
     }
 
     /// Binds all of the tailnet, where none is bound, at what this machine was in it at the last look.
