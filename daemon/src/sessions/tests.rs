@@ -14,6 +14,7 @@ use server::{
     peer::{LocalPeer, Peer},
     store::Store,
 };
+use tempfile::TempDir;
 use terminal::{DescriptorLimit, KeeperOptions, Offset, Size, UnixMs};
 
 use super::{
@@ -66,6 +67,23 @@ fn operator() -> Authenticated {
     Authenticated::new(principal, Standing::new())
 }
 
+fn owner() -> Authenticated {
+    Authenticated::new(Principal::Owner, Standing::new())
+}
+
+/// Sessions in a folder of their own, and the permit of who manages them.
+fn desk(who: &Authenticated) -> (TempDir, Sessions, Permit<Manage>) {
+    let folder = tempfile::tempdir().unwrap();
+    let sessions = sessions(folder.path());
+    (folder, sessions, who.permit(None).unwrap())
+}
+
+/// A session that runs.
+async fn begun(sessions: &Sessions, permit: &Permit<Manage>) -> Handle {
+    let id = create(sessions, permit).await.unwrap();
+    sessions.find(&id).unwrap()
+}
+
 async fn create(sessions: &Sessions, permit: &Permit<Manage>) -> Result<String, SessionError> {
     let new = NewSession {
         command: "sleep".to_owned(),
@@ -80,17 +98,14 @@ async fn create(sessions: &Sessions, permit: &Permit<Manage>) -> Result<String, 
 
 #[tokio::test]
 async fn who_was_revoked_on_the_way_starts_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let sessions = sessions(folder.path());
     let device = operator();
-    let permit = device.permit::<Manage>(None).unwrap();
+    let (_folder, sessions, permit) = desk(&device);
     device.standing().end();
     let refused = create(&sessions, &permit).await;
     assert!(matches!(refused, Err(SessionError::Ended)), "{refused:?}");
-    let owner = Authenticated::new(Principal::Owner, Standing::new());
     assert!(
         sessions
-            .list(&owner.permit::<View>(None).unwrap(), false)
+            .list(&owner().permit::<View>(None).unwrap(), false)
             .is_empty()
     );
 }
@@ -105,12 +120,8 @@ async fn until_kept(handle: &Handle) {
 
 #[tokio::test]
 async fn a_deletion_whose_time_is_over_is_not_taken_back() {
-    let folder = tempfile::tempdir().unwrap();
-    let sessions = sessions(folder.path());
-    let owner = Authenticated::new(Principal::Owner, Standing::new());
-    let permit = owner.permit::<Manage>(None).unwrap();
-    let id = create(&sessions, &permit).await.unwrap();
-    let handle = sessions.find(&id).unwrap();
+    let (_folder, sessions, permit) = desk(&owner());
+    let handle = begun(&sessions, &permit).await;
     handle.remove(&permit, &PEER, false).await.unwrap();
     until_kept(&handle).await;
     handle
@@ -127,12 +138,8 @@ async fn a_deletion_whose_time_is_over_is_not_taken_back() {
 
 #[tokio::test]
 async fn a_deletion_can_be_taken_back_for_a_day_however_long_ago_the_program_ended() {
-    let folder = tempfile::tempdir().unwrap();
-    let sessions = sessions(folder.path());
-    let owner = Authenticated::new(Principal::Owner, Standing::new());
-    let permit = owner.permit::<Manage>(None).unwrap();
-    let id = create(&sessions, &permit).await.unwrap();
-    let handle = sessions.find(&id).unwrap();
+    let (_folder, sessions, permit) = desk(&owner());
+    let handle = begun(&sessions, &permit).await;
     handle.remove(&permit, &PEER, false).await.unwrap();
     until_kept(&handle).await;
     let long_ago = clock::timestamp(clock::now()) - jiff::SignedDuration::from_hours(8 * 24);
@@ -140,17 +147,14 @@ async fn a_deletion_can_be_taken_back_for_a_day_however_long_ago_the_program_end
     sessions.tidied().await;
     handle.restore(&permit, &PEER).await.unwrap();
     sessions.tidied().await;
-    assert!(sessions.find(&id).is_ok(), "it is not forgotten a moment later");
+    let found = sessions.find(handle.id());
+    assert!(found.is_ok(), "it is not forgotten a moment later");
 }
 
 #[tokio::test]
 async fn nothing_is_told_of_a_session_after_its_end() {
-    let folder = tempfile::tempdir().unwrap();
-    let sessions = sessions(folder.path());
-    let owner = Authenticated::new(Principal::Owner, Standing::new());
-    let permit = owner.permit::<Manage>(None).unwrap();
-    let id = create(&sessions, &permit).await.unwrap();
-    let handle = sessions.find(&id).unwrap();
+    let (_folder, sessions, permit) = desk(&owner());
+    let handle = begun(&sessions, &permit).await;
     let mut events = sessions.shared.events.after(None);
     assert_eq!(*events.next().await.unwrap().1, Event::Gap);
     handle.remove(&permit, &PEER, true).await.unwrap();
@@ -164,6 +168,7 @@ async fn nothing_is_told_of_a_session_after_its_end() {
             event => last = Some(event.clone()),
         }
     }
+    let id = handle.id().to_owned();
     assert_eq!(last, Some(Event::SessionRemoved { id }));
 }
 
@@ -201,12 +206,9 @@ async fn a_session_that_is_lost_after_eight_days_ended_when_it_was_lost() {
 
 #[tokio::test]
 async fn who_is_revoked_while_a_program_is_stopped_deletes_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let sessions = sessions(folder.path());
     let device = operator();
-    let permit = device.permit::<Manage>(None).unwrap();
-    let id = create(&sessions, &permit).await.unwrap();
-    let handle = sessions.find(&id).unwrap();
+    let (_folder, sessions, permit) = desk(&device);
+    let handle = begun(&sessions, &permit).await;
     let turn = handle.record.saving.clone().lock_owned().await;
     let mut removing = Box::pin(handle.remove(&permit, &PEER, true));
     let mut state = handle.record.live().unwrap().state();
@@ -225,10 +227,8 @@ async fn who_is_revoked_while_a_program_is_stopped_deletes_nothing() {
 
 #[tokio::test]
 async fn who_was_revoked_on_the_way_stops_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let sessions = sessions(folder.path());
     let device = operator();
-    let permit = device.permit::<Manage>(None).unwrap();
+    let (_folder, sessions, permit) = desk(&device);
     let id = create(&sessions, &permit).await.unwrap();
     device.standing().end();
     let refused = sessions.find(&id).unwrap().stop(&permit, &PEER).await;
@@ -241,10 +241,7 @@ async fn who_was_revoked_on_the_way_stops_nothing() {
 
 #[tokio::test]
 async fn a_session_that_is_being_written_down_takes_one_place() {
-    let folder = tempfile::tempdir().unwrap();
-    let sessions = sessions(folder.path());
-    let owner = Authenticated::new(Principal::Owner, Standing::new());
-    let permit = owner.permit::<Manage>(None).unwrap();
+    let (_folder, sessions, permit) = desk(&owner());
     for _ in 0..2 {
         create(&sessions, &permit).await.unwrap();
     }
@@ -267,12 +264,8 @@ async fn a_session_that_is_being_written_down_takes_one_place() {
 
 #[tokio::test]
 async fn a_program_that_ended_since_its_output_was_read_still_ran_then() {
-    let folder = tempfile::tempdir().unwrap();
-    let sessions = sessions(folder.path());
-    let owner = Authenticated::new(Principal::Owner, Standing::new());
-    let permit = owner.permit::<Manage>(None).unwrap();
-    let id = create(&sessions, &permit).await.unwrap();
-    let handle = sessions.find(&id).unwrap();
+    let (_folder, sessions, permit) = desk(&owner());
+    let handle = begun(&sessions, &permit).await;
     let engine = handle.record.live().unwrap();
     let state = *engine.state().borrow();
     let output = engine.output(Offset(0), 10).await.unwrap();
@@ -288,10 +281,7 @@ async fn a_program_that_ended_since_its_output_was_read_still_ran_then() {
 
 #[tokio::test]
 async fn what_a_guest_is_shown_ends_where_the_output_ended_when_it_asked() {
-    let folder = tempfile::tempdir().unwrap();
-    let sessions = sessions(folder.path());
-    let owner = Authenticated::new(Principal::Owner, Standing::new());
-    let permit = owner.permit::<Manage>(None).unwrap();
+    let (_folder, sessions, permit) = desk(&owner());
     let new = NewSession {
         command: "seq".to_owned(),
         args: vec!["1".to_owned(), "100000".to_owned()],

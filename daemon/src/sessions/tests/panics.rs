@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use certs::Identity;
 use http::Method;
-use pairing::{Authenticated, Manage, Principal, Standing, View};
+use pairing::View;
 use protocol::Problem;
 use server::{
     Access, App, Deps, Listener, LockdownFile, NoDoors, Permitted, Routes, Server, ServerConfig, Shutdown,
@@ -15,7 +15,7 @@ use tokio::{
     net::{UnixListener, UnixStream},
 };
 
-use super::{PEER, create, sessions};
+use super::{PEER, create, desk, owner};
 use crate::sessions::Sessions;
 
 fn access(folder: &Path) -> Arc<Access> {
@@ -45,10 +45,7 @@ async fn ask(socket: &Path, path: &str) -> (String, String) {
 
 #[tokio::test]
 async fn a_panic_in_a_handler_is_a_500_with_an_id_and_the_daemon_and_every_session_live_on() {
-    let folder = tempfile::tempdir().unwrap();
-    let sessions = sessions(folder.path());
-    let owner = Authenticated::new(Principal::Owner, Standing::new());
-    let permit = owner.permit::<Manage>(None).unwrap();
+    let (folder, sessions, permit) = desk(&owner());
     let ids = [
         create(&sessions, &permit).await.unwrap(),
         create(&sessions, &permit).await.unwrap(),
