@@ -345,8 +345,14 @@ async fn a_file_system_that_hangs_holds_up_remote_streams_and_nothing_else() {
     let (mut one, mut two, mut owner) = (server.http1().await, server.http2().await, server.owner().await);
     assert_eq!(one.get("/v1/whoami", Some(&kept)).await.status, 200);
     assert_eq!(two.get("/v1/whoami", Some(&lost)).await.status, 200);
-    let hung = server.access.lockdown.watch.hung.lock().await;
     server.access.lockdown.watch.make_look_old();
+    let hung = server
+        .access
+        .lockdown
+        .watch
+        .hung
+        .try_lock()
+        .expect("no look is under way");
     let mut waits = std::pin::pin!(one.get("/v1/whoami", Some(&kept)));
     // Until its bytes have come and wait for a look.
     while !server.access.lockdown.watch.is_looking() {

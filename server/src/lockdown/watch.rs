@@ -165,9 +165,12 @@ impl Watch {
         self.is_looking.load(Ordering::Acquire)
     }
 
-    /// As if time had passed since the last look.
+    /// As if time had passed since the last look. One that is under way ends before, as it would be young.
     #[cfg(test)]
     pub(crate) fn make_look_old(&self) {
+        while self.is_looking() {
+            std::thread::yield_now();
+        }
         self.looked.store(0, Ordering::Release);
     }
 }
