@@ -1,8 +1,11 @@
 //! Telling many the same, so that others get their turn in between.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
-use tokio::{sync::watch, task::yield_now};
+use tokio::{sync::watch, time::sleep};
 
 /// Many who wait for a value's changes. Whoever wakes a thousand tasks at once has everybody else wait behind them, so they are
 /// told in rows.
@@ -43,7 +46,7 @@ impl<T: Clone> Crowd<T> {
             if is_last {
                 return;
             }
-            yield_now().await;
+            sleep(REST).await;
         }
     }
 
@@ -55,6 +58,8 @@ impl<T: Clone> Crowd<T> {
 
 /// How many are woken together.
 const ROW: usize = 16;
+/// Between two rows: what comes meanwhile, a revocation above all, finds the processors idle.
+const REST: Duration = Duration::from_millis(1);
 
 #[cfg(test)]
 mod tests {
