@@ -114,9 +114,9 @@ impl Access {
         Ok(self.store.append_audit(row).await?)
     }
 
-    /// Appends a row about something that the owner took away, once that is done. A store that fails gives nothing back: the log
-    /// says so. One that hangs is waited for a moment; the row is written when it goes on.
-    pub(crate) async fn append_audit_of_end(&self, row: AuditRow) {
+    /// Appends a row about something that the owner takes away or ends, which happens whatever becomes of the row: where the
+    /// store fails, the log says so. One that hangs is waited for a moment; the row is written when it goes on.
+    pub async fn append_audit_of_end(&self, row: AuditRow) {
         let (action, target) = (row.action.clone(), row.target.clone());
         match timeout(LAST, self.store.append_audit(row)).await {
             Ok(Ok(())) => {}
@@ -340,5 +340,5 @@ pub mod action {
     }
 }
 
-/// How long an answer waits for the row of what is done already.
+/// How long is waited for the row of what happens all the same.
 const LAST: Duration = Duration::from_secs(1);

@@ -266,10 +266,7 @@ async fn a_store_that_hangs_keeps_nothing_open_that_shall_be_closed() {
     })
     .await;
     // The store itself gives up later.
-    let logs = std::fs::read_dir(daemon.folder().join("log")).unwrap();
-    let log: String = logs
-        .map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap())
-        .collect();
+    let log = daemon.log();
     assert!(log.contains("the row of a reload waits for the disk"), "{log}");
 }
 

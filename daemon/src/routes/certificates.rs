@@ -36,7 +36,7 @@ pub(crate) async fn trust(
     let making = async move {
         let certificates = app.run.doors.certificates();
         if !certificates.is_trusted(certificates::now()) {
-            write(&app, row.clone()).await;
+            app.access.append_audit_of_end(row.clone()).await;
         }
         let made = certificates.on_disk(|certificates| certificates.trust(certificates::now()));
         match made.await {
@@ -63,7 +63,7 @@ pub(crate) async fn distrust(
     let forgetting = async move {
         let certificates = app.run.doors.certificates();
         if certificates.root().is_some() {
-            write(&app, row.clone()).await;
+            app.access.append_audit_of_end(row.clone()).await;
         }
         match certificates.on_disk(certificates::Certificates::distrust).await {
             Ok(true) => begin_generation(&app).await,
@@ -89,7 +89,7 @@ pub(crate) async fn next(
         .await?;
     let row = actor::row(permit.principal(), &peer, "next_key_announced", "daemon").detail(next.to_string());
     // No device is told of it before.
-    write(&app, row).await;
+    app.access.append_audit_of_end(row).await;
     app.access.announce(next);
     Ok(Json(shown(&app)))
 }
@@ -111,7 +111,7 @@ pub(crate) async fn rotate(
             .on_disk(certificates::Certificates::make_next)
             .await?;
         let row = row.detail(format!("{next} instead of {}", certificates.pin()));
-        write(&app, row.clone()).await;
+        app.access.append_audit_of_end(row.clone()).await;
         // Key and pin change with no wait in between: nobody is shown the one and told of the other.
         let access = Arc::clone(&app.access);
         let rotated = certificates.on_disk(move |certificates| {
@@ -162,14 +162,6 @@ impl IntoResponse for NotMade {
     }
 }
 
-/// Writes a row, before the act that it is about. What closes a way in, or lets the owner's own devices come, goes on without.
-async fn write(app: &app::App, row: AuditRow) {
-    let action = row.action.clone();
-    if let Err(error) = app.access.store().append_audit(row).await {
-        tracing::warn!(%error, %action, "an act could not be written to the audit trail");
-    }
-}
-
 /// The doors are not held before that: who has them must not wait for the disk.
 async fn begin_generation(app: &app::App) {
     let held = app.access.hold_doors().await;
@@ -179,7 +171,7 @@ async fn begin_generation(app: &app::App) {
 /// Writes down that nothing came of what a row said.
 async fn undone(app: &app::App, row: AuditRow, error: CertsError) -> NotMade {
     let row = row.outcome(NOT_MADE).detail(error.to_string());
-    write(app, row).await;
+    app.access.append_audit_of_end(row).await;
     NotMade(error)
 }
 

@@ -16,9 +16,7 @@ pub(crate) async fn restart(
 ) -> Result<Json<Restarting>, NotRestarted> {
     app.run.restart.want(&app.run).await?;
     let row = actor::row(permit.principal(), &peer, "restart", "daemon");
-    if let Err(error) = app.access.store().append_audit(row).await {
-        tracing::warn!(%error, "a restart could not be written to the audit trail");
-    }
+    app.access.append_audit_of_end(row).await;
     tracing::info!("restarting: the owner asked for it");
     app.stop.request(server::Shutdown::Soft);
     Ok(Json(Restarting {

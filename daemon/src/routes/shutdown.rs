@@ -15,9 +15,7 @@ pub(crate) async fn shutdown(
     OptionalJson(wish): OptionalJson<Shutdown>,
 ) -> Json<ShuttingDown> {
     let row = actor::row(permit.principal(), &peer, "shutdown", "daemon");
-    if let Err(error) = app.access.store().append_audit(row).await {
-        tracing::warn!(%error, "a shutdown could not be written to the audit trail");
-    }
+    app.access.append_audit_of_end(row).await;
     let stopped = if wish.sessions {
         let running = app.sessions.running();
         app.sessions.stop_all().await;

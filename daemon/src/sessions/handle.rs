@@ -1,11 +1,12 @@
 //! The only way to a session's terminal: every method that shows it or acts on it takes a permit.
 
-use std::{pin::pin, sync::Arc, task::Poll};
+use std::{pin::pin, sync::Arc, task::Poll, time::Duration};
 
 use pairing::{DeviceId, Manage, Permit, PermitScope, Principal, View, Write};
 use protocol::sessions::Session;
 use server::{audit::AuditRow, peer::Peer};
 use terminal::{Attachment, ClientKey, Gate, Listed, Mode, Start, Writer};
+use tokio::time::timeout;
 
 use super::{Claim, Claimant, NewClaimant, Presence, SessionError, Sessions, record::Record, shown_to};
 use crate::actor;
@@ -174,12 +175,15 @@ impl Handle {
     /// [`SessionError::TooMuch`].
     pub(super) async fn audit_end(&self, by: &Principal, row: AuditRow) -> Result<(), SessionError> {
         let action = row.action.clone();
-        match self.sessions.append_act(by, row).await {
-            Err(error @ SessionError::TooMuch { .. }) => return Err(error),
-            Err(error) => {
+        match timeout(END_ROW, self.sessions.append_act(by, row)).await {
+            Ok(Err(error @ SessionError::TooMuch { .. })) => return Err(error),
+            Ok(Err(error)) => {
                 tracing::error!(session = self.id(), action = %action, %error, "the audit trail does not take the end of a session");
             }
-            Ok(()) => {}
+            Err(_) => {
+                tracing::error!(session = self.id(), action = %action, "the row of a session's end waits for the disk");
+            }
+            Ok(Ok(())) => {}
         }
         Ok(())
     }
@@ -218,3 +222,6 @@ impl Gate for PermitGate {
         true
     }
 }
+
+/// How long the end of a session waits for its row, which is written when a disk that hangs goes on.
+const END_ROW: Duration = Duration::from_secs(3);

@@ -36,10 +36,7 @@ async fn where_descriptors_are_few_strangers_never_take_the_last() {
     let mut attached = device.attach(&session.id, Mode::View, "0").await;
     attached.until("ready").await;
     let access = device.access().await;
-    let log: String = fs::read_dir(daemon.folder().join("log"))
-        .unwrap()
-        .map(|file| fs::read_to_string(file.unwrap().path()).unwrap())
-        .collect();
+    let log = daemon.log();
     assert!(
         log.contains("fewer connections are taken than is configured"),
         "{log}"

@@ -87,6 +87,24 @@ async fn who_is_revoked_while_the_row_of_its_stop_is_written_stops_nothing() {
 }
 
 #[tokio::test]
+async fn a_stop_whose_row_waits_for_the_disk_happens_before_the_disk_goes_on() {
+    let daemon = TestDaemon::start().await;
+    let owner = daemon.owner();
+    let session = owner.shell("cat").await;
+    let other = Connection::open(daemon.folder().join("transom.db")).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let path = format!("/v1/sessions/{}/stop", session.id);
+    let stopped: Stopped = owner.post(&path, &serde_json::json!({})).await.ok();
+    assert!(stopped.session.exit.is_some());
+    // The store itself gives up later.
+    let log = daemon.log();
+    assert!(
+        log.contains("the row of a session's end waits for the disk"),
+        "{log}"
+    );
+}
+
+#[tokio::test]
 async fn a_stop_whose_right_is_taken_away_happens_wholly_or_not_at_all() {
     let daemon = TestDaemon::start().await;
     let owner = daemon.owner();

@@ -127,6 +127,14 @@ impl TestDaemon {
         self.folder.path()
     }
 
+    /// What it has logged.
+    pub fn log(&self) -> String {
+        let files = std::fs::read_dir(self.folder().join("log")).unwrap();
+        files
+            .map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap())
+            .collect()
+    }
+
     /// A handle that keeps the folder, to start another daemon in it.
     pub fn keep_folder(&self) -> Arc<TempDir> {
         self.folder.clone()
