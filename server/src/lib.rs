@@ -103,7 +103,7 @@ mod testing;
 pub use access::{Access, Deps, Figures, Newcomer, ServerConfig, StandsAt};
 pub use connections::{Connection, Connections};
 pub use error::Failure;
-pub use listen::Listener;
+pub use listen::{Listener, UserspaceListener, UserspaceStream};
 pub use lockdown::{Doors, LockdownFile, NoDoors, OneDoor, OpenDoors};
 pub use peer::{
     EveryoneOutside, LocalAnswer, LocalOrigin, LocalPeer, LocalProcess, NoTailnet, Peer, RemotePeer, WhoIs,

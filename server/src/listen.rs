@@ -2,6 +2,7 @@
 
 mod tls;
 mod unix;
+mod userspace;
 
 use std::{
     future::Future,
@@ -30,6 +31,8 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
+pub(crate) use self::userspace::Gate;
+pub use self::userspace::{Duplex, UserspaceListener, UserspaceStream};
 use crate::{
     connections::Connection,
     edge::Edge,
@@ -49,6 +52,13 @@ pub enum Listener {
         /// TLS 1.3 with ALPN `h2` and `http/1.1`, as made by [`certs::server_config`].
         config: Arc<rustls::ServerConfig>,
     },
+    /// TLS over a network stack in this process.
+    Userspace {
+        /// The bound endpoint.
+        listener: Box<dyn UserspaceListener>,
+        /// As above.
+        config: Arc<rustls::ServerConfig>,
+    },
 }
 
 impl Listener {
@@ -56,7 +66,7 @@ impl Listener {
     pub(crate) fn is_remote(&self) -> bool {
         match self {
             Self::Unix(_) => false,
-            Self::Tls { .. } => true,
+            Self::Tls { .. } | Self::Userspace { .. } => true,
         }
     }
 
@@ -65,6 +75,7 @@ impl Listener {
         match self {
             Self::Unix(_) => None,
             Self::Tls { listener, .. } => listener.local_addr().ok(),
+            Self::Userspace { listener, .. } => Some(listener.address()),
         }
     }
 
@@ -89,6 +100,10 @@ impl Listener {
                 Self::Tls { listener, config } => listener.accept().await.map(|(socket, _)| {
                     let generation = Generation(generation.load(Ordering::Acquire));
                     tls::begin(socket, config, generation, edge)
+                }),
+                Self::Userspace { listener, config } => listener.accept().await.map(|accepted| {
+                    let generation = Generation(generation.load(Ordering::Acquire));
+                    userspace::begin(accepted, listener.address(), config, generation, edge)
                 }),
             };
             match begun {

@@ -152,6 +152,12 @@ pub trait WhoIs: Send + Sync + 'static {
     /// Who is behind the peer's address.
     fn who_is<'a>(&'a self, peer: &'a RemotePeer) -> BoxFuture<'a, WhoIsAnswer>;
 
+    /// The same where the peer came by a [`UserspaceListener`](crate::listen::UserspaceListener), whose addresses mean nothing to
+    /// the kernel, and the kernel's nothing to it. Who runs none refuses.
+    fn who_is_in_userspace<'a>(&'a self, _peer: &'a RemotePeer) -> BoxFuture<'a, WhoIsAnswer> {
+        Box::pin(std::future::ready(WhoIsAnswer::Refused))
+    }
+
     /// How far somebody of the tailnet may come now, who was found to be this when their peer came. When that has changed,
     /// [`Access::close_unlisted`](crate::Access::close_unlisted) is to be called.
     fn judge(&self, who: TailnetIdentity) -> WhoIsAnswer;

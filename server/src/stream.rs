@@ -21,6 +21,7 @@ use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use crate::{
     connections::{Connection, Entry},
+    listen::Gate,
     lockdown::{Waiting, Watch},
 };
 
@@ -31,10 +32,13 @@ pub(crate) enum Socket {
     Unix(Arc<UnixStream>),
     /// From a TCP listener.
     Tcp(Arc<TcpStream>),
+    /// From a network stack in this process: the near end of what is carried to and from it.
+    Userspace(Arc<UnixStream>, Arc<Gate>),
 }
 
 impl Socket {
-    /// Ends the socket now, whoever holds it: TCP sends a reset and discards its queues, a Unix socket is shut both ways.
+    /// Ends the socket now, whoever holds it: TCP sends a reset and discards its queues, a Unix socket is shut both ways, and into
+    /// a stack in this process nothing passes any more; what that has taken is its own to send or discard.
     pub(crate) fn reset(&self) {
         match self {
             Self::Unix(socket) => {
@@ -49,6 +53,10 @@ impl Socket {
                     let _ = shutdown(&**socket, Shutdown::Both);
                 }
             }
+            Self::Userspace(near, gate) => {
+                gate.shut();
+                let _ = shutdown(&**near, Shutdown::Both);
+            }
         }
     }
 
@@ -56,7 +64,7 @@ impl Socket {
     pub(crate) fn is_left(&self) -> bool {
         let gone = PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR;
         let mut asked = [match self {
-            Self::Unix(socket) => PollFd::new(&**socket, gone),
+            Self::Unix(socket) | Self::Userspace(socket, _) => PollFd::new(&**socket, gone),
             Self::Tcp(socket) => PollFd::new(&**socket, gone),
         }];
         let answered = poll(
@@ -71,14 +79,14 @@ impl Socket {
 
     fn poll_read_ready(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self {
-            Self::Unix(socket) => socket.poll_read_ready(context),
+            Self::Unix(socket) | Self::Userspace(socket, _) => socket.poll_read_ready(context),
             Self::Tcp(socket) => socket.poll_read_ready(context),
         }
     }
 
     fn poll_write_ready(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self {
-            Self::Unix(socket) => socket.poll_write_ready(context),
+            Self::Unix(socket) | Self::Userspace(socket, _) => socket.poll_write_ready(context),
             Self::Tcp(socket) => socket.poll_write_ready(context),
         }
     }
@@ -96,7 +104,9 @@ impl Socket {
             }
         };
         let tried = match self {
-            Self::Unix(socket) => socket.try_io(Interest::READABLE, || receive(socket.as_fd())),
+            Self::Unix(socket) | Self::Userspace(socket, _) => {
+                socket.try_io(Interest::READABLE, || receive(socket.as_fd()))
+            }
             Self::Tcp(socket) => socket.try_io(Interest::READABLE, || receive(socket.as_fd())),
         };
         match (tried, read) {
@@ -107,14 +117,14 @@ impl Socket {
 
     fn try_write(&self, slices: &[io::IoSlice<'_>]) -> io::Result<usize> {
         match self {
-            Self::Unix(socket) => socket.try_write_vectored(slices),
+            Self::Unix(socket) | Self::Userspace(socket, _) => socket.try_write_vectored(slices),
             Self::Tcp(socket) => socket.try_write_vectored(slices),
         }
     }
 
     fn finish(&self) -> io::Result<()> {
         let result = match self {
-            Self::Unix(socket) => shutdown(&**socket, Shutdown::Write),
+            Self::Unix(socket) | Self::Userspace(socket, _) => shutdown(&**socket, Shutdown::Write),
             Self::Tcp(socket) => shutdown(&**socket, Shutdown::Write),
         };
         match result {

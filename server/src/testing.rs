@@ -70,6 +70,10 @@ impl WhoIs for Tailnet {
         Box::pin(std::future::ready(self.0.lock().unwrap().clone()))
     }
 
+    fn who_is_in_userspace<'a>(&'a self, peer: &'a RemotePeer) -> BoxFuture<'a, WhoIsAnswer> {
+        self.who_is(peer)
+    }
+
     fn judge(&self, who: TailnetIdentity) -> WhoIsAnswer {
         match &*self.0.lock().unwrap() {
             WhoIsAnswer::Known(listed) if listed.is_same(&who) => WhoIsAnswer::Known(who),
@@ -266,7 +270,7 @@ enum Sender {
 }
 
 impl Client {
-    async fn http1(
+    pub(crate) async fn http1(
         stream: impl tokio::io::AsyncRead + tokio::io::AsyncWrite + Send + Unpin + 'static,
         authority: &str,
     ) -> Self {
@@ -378,6 +382,7 @@ impl Client {
 }
 
 /// A whole answer.
+#[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,

@@ -30,24 +30,33 @@ pub(super) fn begin(
         generation,
         tailnet: None,
     });
-    let socket = Socket::Tcp(Arc::new(socket));
+    start(peer, Socket::Tcp(Arc::new(socket)), config, edge);
+    Ok(())
+}
+
+/// Enters the stream, and lets its own task find out how far it comes.
+pub(super) fn start(peer: Peer, socket: Socket, config: &Arc<rustls::ServerConfig>, edge: &Arc<Edge>) {
+    let is_userspace = matches!(socket, Socket::Userspace(..));
     let entry = edge.access.connections().accept(peer, socket.clone());
     let stream = Stream::new(socket, entry).watched(&edge.access.lockdown.watch);
     tokio::spawn(run(
         stream,
+        is_userspace,
         TlsAcceptor::from(Arc::clone(config)),
         Arc::clone(edge),
     ));
-    Ok(())
 }
 
-async fn run(stream: Stream, acceptor: TlsAcceptor, edge: Arc<Edge>) {
+async fn run(stream: Stream, is_userspace: bool, acceptor: TlsAcceptor, edge: Arc<Edge>) {
     let connection = Arc::clone(stream.connection());
     let begin = async {
         let Peer::Remote(remote) = connection.peer() else {
             return acceptor.accept(stream).await;
         };
-        let answer = edge.access.who_is.who_is(remote).await;
+        let answer = match is_userspace {
+            true => edge.access.who_is.who_is_in_userspace(remote).await,
+            false => edge.access.who_is.who_is(remote).await,
+        };
         if !edge.access.lets_in(&connection, answer) {
             return Err(io::ErrorKind::PermissionDenied.into());
         }
