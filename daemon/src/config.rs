@@ -13,6 +13,8 @@ use std::{
 pub(crate) use keys::near;
 pub use layers::{Layers, Source};
 use pairing::{Login, Role};
+#[cfg(not(feature = "tailnet-embedded"))]
+pub(crate) use values::NO_NODE;
 
 use crate::tailnet::is_of_a_tailnet;
 
@@ -35,6 +37,8 @@ pub struct Config {
     pub tailnet_allow: Vec<Allowed>,
     /// `tailnet.socket`: where the machine's tailscaled is asked.
     pub tailnet_socket: PathBuf,
+    /// `tailnet.hostname`, `tailnet.auth_key_file` and `tailnet.control_url`: of a node of the daemon's own.
+    pub tailnet_node: NodeOptions,
     /// `limits.unauthenticated`: streams that have not authenticated.
     pub unauthenticated: usize,
     /// `limits.per_principal`: connections of one principal.
@@ -79,6 +83,19 @@ pub enum TailnetMode {
     Off,
     /// By this machine's own: its tailscaled is asked.
     Host,
+    /// By one of the daemon's own, in this process.
+    Embedded,
+}
+
+/// What a node of the daemon's own is told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeOptions {
+    /// The name that it asks its tailnet for; else the machine's.
+    pub hostname: Option<String>,
+    /// The file with the key that takes it into a tailnet: nobody but its owner may open it.
+    pub auth_key: Option<PathBuf>,
+    /// The control server; else Tailscale's.
+    pub control: Option<String>,
 }
 
 /// Who may come over the tailnet.
@@ -90,6 +107,8 @@ pub enum Allowed {
     Login(Login),
     /// Nodes with this tag, which have no user: `tag:phone`.
     Tag(String),
+    /// The node with this stable id, whoever's it is; where users are not told.
+    Node(String),
 }
 
 /// A configuration that cannot be used: the daemon exits with 64 before any socket exists.
@@ -160,13 +179,23 @@ impl Config {
     }
 
     fn from_layers(layers: &Layers) -> Result<Self, ConfigError> {
+        let tailnet_mode = layers.parse("tailnet.mode", values::tailnet_mode)?;
+        let allowed = match tailnet_mode {
+            TailnetMode::Off | TailnetMode::Host => values::allowed,
+            TailnetMode::Embedded => values::allowed_nodes,
+        };
         let config = Self {
             tls: layers.parse("listen.tls", values::addresses)?,
             tailnet_ports: layers.parse("listen.tls", values::tailnet_ports)?,
-            tailnet_mode: layers.parse("tailnet.mode", values::tailnet_mode)?,
-            tailnet_allow: layers.parse("tailnet.allow", values::allowed)?,
+            tailnet_mode,
+            tailnet_allow: layers.parse("tailnet.allow", allowed)?,
             tailnet_socket: layers.parse("tailnet.socket", values::socket)?,
             any_interface: layers.parse("listen.dangerous_allow_any_interface", values::flag)?,
+            tailnet_node: NodeOptions {
+                hostname: layers.parse("tailnet.hostname", values::hostname)?,
+                auth_key: layers.parse("tailnet.auth_key_file", values::file)?,
+                control: layers.parse("tailnet.control_url", values::control_url)?,
+            },
             names: layers.parse("listen.names", values::names)?,
             pair: pair(layers)?,
             unauthenticated: layers.parse("limits.unauthenticated", values::count)?,
@@ -195,6 +224,12 @@ impl Config {
                      listen.dangerous_allow_any_interface = true, and one for a tailnet is written tailnet:{}",
                     open.port()
                 ),
+            ));
+        }
+        if config.tailnet_mode == TailnetMode::Embedded && config.tailnet_ports.contains(&0) {
+            return Err(layers.bad_value(
+                "listen.tls",
+                "a node of the daemon's own picks no free port: name one, like tailnet:7443",
             ));
         }
         if config.tailnet_mode == TailnetMode::Off && !config.tailnet_ports.is_empty() {

@@ -6,6 +6,7 @@ mod tailnet;
 use std::{
     io,
     net::SocketAddr,
+    path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -52,12 +53,17 @@ struct Door {
 }
 
 impl RemoteDoors {
-    /// Opens nothing yet.
-    pub(crate) fn new(config: &Config, certificates: &Arc<Certificates>, passed: &Arc<Passed>) -> Self {
+    /// Opens nothing yet; `state` is the state directory.
+    pub(crate) fn new(
+        config: &Config,
+        state: &Path,
+        certificates: &Arc<Certificates>,
+        passed: &Arc<Passed>,
+    ) -> Self {
         let listeners =
             |tailnet| TailnetListeners::new(tailnet, Arc::clone(certificates), &config.tailnet_ports);
         Self {
-            tailnet: Tailnet::new(config).map(listeners),
+            tailnet: Tailnet::new(config, state).map(listeners),
             certificates: Arc::clone(certificates),
             passed: Arc::clone(passed),
             bound: Mutex::new(Bound {

@@ -1,17 +1,20 @@
-//! The tailnet of this machine, by its tailscaled: who is behind an address, and what this node is (access.md 2).
+//! The tailnet of this machine, by its tailscaled, or by a node of the daemon's own: who is behind an address, and what this node
+//! is (access.md 2).
 
 mod cache;
 pub(crate) mod certificate;
+mod embedded;
 mod follow;
 mod listeners;
 mod local_api;
 mod policy;
 mod probe;
+mod way;
 
 use std::{
     collections::BTreeSet,
     net::{IpAddr, SocketAddr},
-    path::{Path, PathBuf},
+    path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -29,14 +32,16 @@ pub use self::probe::{Probe, ProbedNode, Trouble, probe};
 use self::{
     cache::Cache,
     certificate::Certificate,
-    local_api::{LocalApi, LocalApiError},
+    embedded::Embedded,
+    local_api::LocalApi,
+    way::{Endpoint, Unasked, Way},
 };
 pub(crate) use self::{listeners::TailnetListeners, local_api::OwnNode};
 use crate::config::{Allowed, Config, TailnetMode};
 
 /// What is known of the tailnet, and who of it may come.
 pub(crate) struct Tailnet {
-    api: LocalApi,
+    way: Way,
     allow: Mutex<Vec<Allowed>>,
     seen: watch::Sender<Seen>,
     /// What there is of a certificate for this machine's name.
@@ -67,7 +72,7 @@ struct Unanswered {
     said: Option<Instant>,
 }
 
-/// What tailscaled said last.
+/// What tailscaled, or the daemon's own node, said last.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Seen {
     /// What it is doing; none where it does not answer.
@@ -107,7 +112,7 @@ impl Seen {
     }
 
     /// Why an address is not this machine's; none where it is, as far as was told last.
-    pub(crate) fn disowns(&self, address: IpAddr) -> Option<NotOwn> {
+    fn disowns(&self, address: IpAddr) -> Option<NotOwn> {
         match &self.node {
             Some(node) if node.addresses.contains(&address) => None,
             Some(_) => Some(NotOwn::Another),
@@ -126,20 +131,20 @@ impl Seen {
 }
 
 impl Tailnet {
-    /// As it is configured; none where no tailnet is. Nothing is asked yet.
-    pub(crate) fn new(config: &Config) -> Option<Arc<Self>> {
-        match config.tailnet_mode {
-            TailnetMode::Off => None,
-            TailnetMode::Host => {
-                let (socket, allow) = (config.tailnet_socket.clone(), config.tailnet_allow.clone());
-                Some(Arc::new(Self::asking(socket, allow)))
-            }
-        }
+    /// As it is configured; none where no tailnet is. A node of the daemon's own keeps its state below `state`. Nothing is asked
+    /// yet.
+    pub(crate) fn new(config: &Config, state: &Path) -> Option<Arc<Self>> {
+        let way = match config.tailnet_mode {
+            TailnetMode::Off => return None,
+            TailnetMode::Host => Way::Host(LocalApi::new(config.tailnet_socket.clone())),
+            TailnetMode::Embedded => Way::Embedded(Embedded::new(&config.tailnet_node, state.join(FOLDER))),
+        };
+        Some(Arc::new(Self::asking(way, config.tailnet_allow.clone())))
     }
 
-    fn asking(socket: PathBuf, allow: Vec<Allowed>) -> Self {
+    fn asking(way: Way, allow: Vec<Allowed>) -> Self {
         Self {
-            api: LocalApi::new(socket),
+            way,
             allow: Mutex::new(allow),
             seen: watch::Sender::new(Seen::default()),
             certificate: watch::Sender::default(),
@@ -187,9 +192,33 @@ impl Tailnet {
         self.seen.send_replace(seen);
     }
 
-    /// Whether this is where tailscaled is asked.
-    pub(crate) fn is_asked_at(&self, socket: &Path) -> bool {
-        self.api.socket() == socket
+    /// The mode that it is.
+    pub(crate) fn mode(&self) -> TailnetMode {
+        self.way.mode()
+    }
+
+    /// The keys that are configured otherwise by now, and wait for a restart.
+    pub(crate) fn differing(&self, config: &Config) -> Vec<&'static str> {
+        self.way.differing(config)
+    }
+
+    /// Why an address of the kernel's is not this machine's in the tailnet; none where it is, as far as was told last.
+    pub(crate) fn disowns(&self, address: IpAddr) -> Option<NotOwn> {
+        match self.mode() {
+            // What such a node has is not the kernel's, and nobody who comes there is asked about.
+            TailnetMode::Embedded => Some(NotOwn::Another),
+            TailnetMode::Off | TailnetMode::Host => self.seen.borrow().disowns(address),
+        }
+    }
+
+    /// The page at which somebody has to take a node of the daemon's own in.
+    fn login_page(&self) -> Option<String> {
+        self.way.login_page()
+    }
+
+    /// Listens at an address of this node.
+    async fn listen(&self, at: SocketAddr) -> std::io::Result<Endpoint> {
+        self.way.listen(at).await
     }
 
     /// Whether who comes to this address comes over the tailnet. A listener on all addresses has that one of them which was
@@ -214,7 +243,7 @@ impl Tailnet {
             .is_some_and(|node| node.addresses.contains(&address))
     }
 
-    async fn find(&self, address: IpAddr) -> Result<Option<TailnetIdentity>, LocalApiError> {
+    async fn find(&self, address: IpAddr) -> Result<Option<TailnetIdentity>, Unasked> {
         let asked = match self.cache.find(address) {
             Ok(who) => return Ok(Some(who)),
             Err(asked) => asked,
@@ -223,12 +252,24 @@ impl Tailnet {
         let Ok(_turn) = self.questions.acquire().await else {
             return Ok(None);
         };
-        let who = self.api.who_is(address).await?;
+        let who = self.way.who_is(address).await?;
         self.unanswered().count = 0;
         if let Some(who) = &who {
             self.cache.keep(asked, address, who);
         }
         Ok(who)
+    }
+
+    /// How far somebody may come who is there.
+    async fn answer(&self, address: IpAddr) -> WhoIsAnswer {
+        match self.find(address).await {
+            Ok(Some(who)) => self.judge(who),
+            Ok(None) => WhoIsAnswer::Refused,
+            Err(error) => {
+                self.note_unanswered(address, &error);
+                WhoIsAnswer::Refused
+            }
+        }
     }
 
     /// Why nobody new comes in, where questions about peers fail: how many did since one was answered, and the last one's error.
@@ -242,7 +283,7 @@ impl Tailnet {
         })
     }
 
-    fn note_unanswered(&self, address: IpAddr, error: &LocalApiError) {
+    fn note_unanswered(&self, address: IpAddr, error: &Unasked) {
         let mut unanswered = self.unanswered();
         unanswered.count += 1;
         unanswered.about = Some(address);
@@ -283,17 +324,24 @@ impl WhoIs for Tailnet {
     fn who_is<'a>(&'a self, peer: &'a RemotePeer) -> BoxFuture<'a, WhoIsAnswer> {
         Box::pin(async move {
             let address = peer.address.ip().to_canonical();
+            // What the kernel says of addresses says nothing of a node of the daemon's own.
+            if self.mode() == TailnetMode::Embedded {
+                return WhoIsAnswer::NotATailnet;
+            }
             // From this machine's own address it comes from any of its users: as over loopback, nobody is known.
             if !self.is_ours(peer.listener) || self.is_own(address) {
                 return WhoIsAnswer::NotATailnet;
             }
-            match self.find(address).await {
-                Ok(Some(who)) => self.judge(who),
-                Ok(None) => WhoIsAnswer::Refused,
-                Err(error) => {
-                    self.note_unanswered(address, &error);
-                    WhoIsAnswer::Refused
-                }
+            self.answer(address).await
+        })
+    }
+
+    fn who_is_in_userspace<'a>(&'a self, peer: &'a RemotePeer) -> BoxFuture<'a, WhoIsAnswer> {
+        Box::pin(async move {
+            let address = peer.address.ip().to_canonical();
+            match self.mode() {
+                TailnetMode::Embedded if !self.is_own(address) => self.answer(address).await,
+                _ => WhoIsAnswer::Refused,
             }
         })
     }
@@ -304,9 +352,12 @@ impl WhoIs for Tailnet {
     }
 
     fn knows_logins(&self) -> bool {
-        true
+        self.way.knows_users()
     }
 }
+
+/// Below the state directory, where a node of the daemon's own keeps its keys.
+const FOLDER: &str = "tailnet";
 
 /// Peers that are asked about at a time.
 const QUESTIONS: usize = 16;

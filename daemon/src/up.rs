@@ -162,7 +162,7 @@ async fn run(
     let identity = Identity::load_or_create(&paths.keys())?;
     let pin = identity.pin();
     let certificates = certificates(config, &paths, identity, &opened.instance, &reloads)?;
-    let doors = Arc::new(RemoteDoors::new(config, &certificates, &passed));
+    let doors = Arc::new(RemoteDoors::new(config, &paths.state, &certificates, &passed));
     let lockdown = LockdownFile::new(&paths.state);
     let open = match lockdown.is_locked() {
         true => OpenDoors::default(),
@@ -307,7 +307,7 @@ fn certificates(
     let kept = identity.kept_names(&paths.keys())?.unwrap_or_default();
     let names = certificates::names(instance, config, config.tls.iter().map(SocketAddr::ip), &kept);
     let before = match config.tailnet_mode {
-        TailnetMode::Host => kept,
+        TailnetMode::Host | TailnetMode::Embedded => kept,
         TailnetMode::Off => Names::default(),
     };
     let certificates = Certificates::open(paths.keys(), identity, instance, names, before, now)?;

@@ -239,6 +239,9 @@ pub struct Configured {
 /// The tailnet by which a daemon is reached.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TailnetStatus {
+    /// It is a node of the daemon's own, and not this machine's.
+    #[serde(default)]
+    pub embedded: bool,
     /// Whether this machine is in it.
     pub state: TailnetState,
     /// This machine's MagicDNS name; absent where it has none, or is not known yet.

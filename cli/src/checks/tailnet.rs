@@ -270,6 +270,7 @@ fn in_words(allow: &[Allowed]) -> String {
         Allowed::Oneself => "self".to_owned(),
         Allowed::Login(login) => login.to_string(),
         Allowed::Tag(tag) => tag.clone(),
+        Allowed::Node(node) => node.clone(),
     };
     let all: Vec<String> = allow
         .iter()

@@ -128,12 +128,18 @@ fn described_tailnet(tailnet: &TailnetStatus) -> String {
     };
     let addresses = tailnet.addresses.join(", ");
     let certificate = match tailnet.certificate {
+        TailnetCertificate::Disabled if tailnet.embedded => "given no certificate",
         TailnetCertificate::Disabled => "HTTPS is not enabled in it",
         TailnetCertificate::Awaited => "its certificate is awaited",
         TailnetCertificate::Served { .. } => "with its certificate",
         TailnetCertificate::Failed => "without its certificate",
     };
     let parts = [
+        if tailnet.embedded {
+            "the daemon's own node (experimental)"
+        } else {
+            ""
+        },
         tailnet.name.as_deref().unwrap_or_default(),
         &addresses,
         &owner,

@@ -1,6 +1,8 @@
 use std::{ffi::OsString, fs, os::unix::ffi::OsStringExt, path::Path, time::Duration};
 
-use super::{Allowed, Config, ConfigError, Layers, Source, TailnetMode};
+#[cfg(feature = "tailnet-embedded")]
+use super::NodeOptions;
+use super::{Allowed, Config, ConfigError, Layers, Source, TailnetMode, values};
 
 fn read(
     file: &str,
@@ -88,8 +90,7 @@ fn a_bad_value_says_what_the_key_takes() {
             "[listen]\ntls = [\"tailnet:\"]\n[tailnet]\nmode = \"host\"",
             "tailnet:7443",
         ),
-        ("[tailnet]\nmode = \"embedded\"", "no node of its own"),
-        ("[tailnet]\nmode = \"on\"", "\"off\" or \"host\""),
+        ("[tailnet]\nmode = \"on\"", "\"off\", \"host\""),
         ("[tailnet]\nallow = [\"tagged-devices\"]", "alice@example.com"),
         ("[tailnet]\nallow = [\"tag:\"]", "tag:phone"),
         ("[tailnet]\nallow = \"self\"", "list of strings"),
@@ -144,6 +145,69 @@ fn an_address_of_the_tailnet_is_taken_where_whoever_comes_is_asked_about() {
     assert_eq!(read(&tailnet, &[], &[]).unwrap().0.tls.len(), 2);
     let network = tailnet.replace("100.100.1.2", "192.168.1.2");
     assert!(read(&network, &[], &[]).is_err());
+}
+
+#[test]
+fn a_node_of_its_own_lets_nodes_and_tags_come_and_is_told_no_users() {
+    let list = |texts: &[&str]| values::allowed_nodes(&toml::Value::from(texts.to_vec()));
+    let node = Allowed::Node("nKx5pTqZ3721CNTRL".to_owned());
+    let tag = Allowed::Tag("tag:phone".to_owned());
+    assert_eq!(list(&["nKx5pTqZ3721CNTRL", "tag:phone"]), Ok(vec![node, tag]));
+    assert_eq!(list(&[]), Ok(Vec::new()));
+    for (text, wants) in [
+        ("self", "is a user"),
+        ("alice@example.com", "is a user"),
+        ("tag:", "nor a tag"),
+        ("phone.tail1234.ts.net", "stable id of a node"),
+        ("", "stable id of a node"),
+    ] {
+        let error = list(&["nPhone", text]).unwrap_err();
+        assert!(error.contains(wants), "{text}: {error}");
+    }
+    // And where users are told, nodes are none.
+    let host = "[tailnet]\nmode = \"host\"\nallow = [\"nKx5pTqZ3721CNTRL\"]";
+    assert!(read(host, &[], &[]).is_err());
+}
+
+#[cfg(not(feature = "tailnet-embedded"))]
+#[test]
+fn without_a_node_of_its_own_the_mode_is_refused_with_the_command_that_makes_one() {
+    let error = read("[tailnet]\nmode = \"embedded\"", &[], &[]).unwrap_err();
+    let command = "`cargo build --release --locked --package cli --features tailnet-embedded`";
+    assert!(error.to_string().contains(command), "{error}");
+}
+
+#[cfg(feature = "tailnet-embedded")]
+#[test]
+fn a_node_of_its_own_has_a_name_a_key_and_a_control_server_and_picks_no_port() {
+    let embedded = |listen: &str, more: &str| {
+        let file = format!("[listen]\ntls = [\"{listen}\"]\n[tailnet]\nmode = \"embedded\"\n{more}");
+        read(&file, &[], &[]).map(|(config, _)| config)
+    };
+    let named = "allow = [\"nPhone\"]\nhostname = \"desk\"\nauth_key_file = \"/k\"\ncontrol_url = \"https://hs.example\"";
+    let config = embedded("tailnet:7443", named).unwrap();
+    assert_eq!(config.tailnet_mode, TailnetMode::Embedded);
+    assert_eq!(config.tailnet_allow, [Allowed::Node("nPhone".to_owned())]);
+    let options = NodeOptions {
+        hostname: Some("desk".to_owned()),
+        auth_key: Some("/k".into()),
+        control: Some("https://hs.example".to_owned()),
+    };
+    assert_eq!(config.tailnet_node, options);
+    for (listen, more, wants) in [
+        ("tailnet:7443", "", "is a user"),
+        ("tailnet:0", "allow = []", "picks no free port"),
+        ("tailnet:7443", "allow = []\ncontrol_url = \"hs.example\"", "URL"),
+        (
+            "tailnet:7443",
+            "allow = []\nhostname = \"desk.example\"",
+            "one label",
+        ),
+        ("tailnet:7443", "allow = []\nauth_key_file = \"key\"", "path"),
+    ] {
+        let error = embedded(listen, more).unwrap_err();
+        assert!(error.to_string().contains(wants), "{more}: {error}");
+    }
 }
 
 #[test]

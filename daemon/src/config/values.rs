@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
-use pairing::Role;
+use pairing::{Login, Role};
 use toml::Value;
 
 use super::{Allowed, TailnetMode};
@@ -31,15 +31,14 @@ pub(super) fn tailnet_ports(value: &Value) -> Result<Vec<u16>, String> {
         .collect()
 }
 
-/// `"off"` or `"host"`.
+/// `"off"`, `"host"` or, in a build that has a node of its own, `"embedded"`.
 pub(super) fn tailnet_mode(value: &Value) -> Result<TailnetMode, String> {
     match value.as_str() {
         Some("off") => Ok(TailnetMode::Off),
         Some("host") => Ok(TailnetMode::Host),
-        Some("embedded") => {
-            Err("this build has no node of its own; \"host\" asks the machine's tailscaled".to_owned())
-        }
-        _ => Err("it takes \"off\" or \"host\"".to_owned()),
+        Some("embedded") if cfg!(feature = "tailnet-embedded") => Ok(TailnetMode::Embedded),
+        Some("embedded") => Err(NO_NODE.to_owned()),
+        _ => Err("it takes \"off\", \"host\" or \"embedded\"".to_owned()),
     }
 }
 
@@ -62,6 +61,32 @@ pub(super) fn allowed(value: &Value) -> Result<Vec<Allowed>, String> {
         .collect()
 }
 
+/// `["nKx5pTqZ3721CNTRL", "tag:phone"]`: of a node of its own, a daemon is told no users.
+pub(super) fn allowed_nodes(value: &Value) -> Result<Vec<Allowed>, String> {
+    let no_users = |text| {
+        format!(
+            "`{text}` is a user, whom a node of the daemon's own is not told of (tailnet.mode = \"embedded\"); list the \
+             stable ids of nodes, like nKx5pTqZ3721CNTRL, or tags like tag:phone"
+        )
+    };
+    strings(value)?
+        .into_iter()
+        .map(|text| match text.strip_prefix("tag:") {
+            _ if text == "self" || text.parse::<Login>().is_ok() => Err(no_users(text)),
+            Some(tag) if is_tag(tag) => Ok(Allowed::Tag(text)),
+            None if is_node(&text) => Ok(Allowed::Node(text)),
+            Some(_) | None => Err(format!(
+                "`{text}` is neither the stable id of a node, like nKx5pTqZ3721CNTRL, nor a tag like tag:phone"
+            )),
+        })
+        .collect()
+}
+
+/// Letters and digits, as a control server makes stable ids of.
+fn is_node(text: &str) -> bool {
+    !text.is_empty() && text.len() <= 64 && text.chars().all(|c| c.is_ascii_alphanumeric())
+}
+
 /// Letters, digits and dashes, as a tailnet's policy file takes them.
 fn is_tag(tag: &str) -> bool {
     !tag.is_empty() && tag.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
@@ -76,11 +101,34 @@ pub(super) fn socket(value: &Value) -> Result<PathBuf, String> {
         .ok_or_else(|| "it takes the absolute path of tailscaled's socket".to_owned())
 }
 
+/// `"desk"`: the label that a node asks its tailnet for, or nothing.
+pub(super) fn hostname(value: &Value) -> Result<Option<String>, String> {
+    match value.as_str() {
+        Some("") => Ok(None),
+        Some(text) if is_label(text) => Ok(Some(text.to_owned())),
+        _ => Err("it takes one label of a name: letters, digits and dashes".to_owned()),
+    }
+}
+
+/// `"https://headscale.example"`: a control server, or nothing.
+pub(super) fn control_url(value: &Value) -> Result<Option<String>, String> {
+    let is_url = |text: &str| {
+        let url = text.parse::<http::Uri>().ok();
+        url.is_some_and(|url| matches!(url.scheme_str(), Some("https" | "http")) && url.host().is_some())
+    };
+    match value.as_str() {
+        Some("") => Ok(None),
+        Some(text) if is_url(text) => Ok(Some(text.to_owned())),
+        _ => Err("it takes the URL of a control server, like https://headscale.example".to_owned()),
+    }
+}
+
+fn is_label(label: &str) -> bool {
+    !label.is_empty() && label.len() <= 63 && label.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+}
+
 /// `["desk.example"]`: host names without scheme or port.
 pub(super) fn names(value: &Value) -> Result<Vec<String>, String> {
-    let is_label = |label: &str| {
-        !label.is_empty() && label.len() <= 63 && label.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
-    };
     strings(value)?
         .into_iter()
         .map(|name| name.trim_end_matches('.').to_ascii_lowercase())
@@ -211,6 +259,11 @@ fn strings(value: &Value) -> Result<Vec<String>, String> {
         .map(|part| part.as_str().map(str::to_owned).ok_or_else(wants))
         .collect()
 }
+
+/// What somebody is told who wants a node of the daemon's own of a build that has none.
+pub(crate) const NO_NODE: &str = "this build has no node of its own, which is experimental: `cargo build --release --locked \
+                                  --package cli --features tailnet-embedded` makes one that has; \"host\" asks the machine's \
+                                  tailscaled";
 
 /// What stands before the port of a listener at the addresses of the tailnet.
 const TAILNET: &str = "tailnet:";

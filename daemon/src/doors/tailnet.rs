@@ -116,19 +116,23 @@ impl RemoteDoors {
             return Vec::from_iter(is_wanted.then(|| waits("tailnet.mode")));
         };
         let tailnet = listeners.tailnet();
-        let (allow, ports): (&[_], &[_]) = match config.tailnet_mode {
-            TailnetMode::Host => (&config.tailnet_allow, &config.tailnet_ports),
+        let is_same = config.tailnet_mode == tailnet.mode();
+        let (allow, ports): (&[_], &[_]) = match is_same {
+            true => (&config.tailnet_allow, &config.tailnet_ports),
             // What narrows does not wait.
-            TailnetMode::Off => (&[], &[]),
+            false => (&[], &[]),
         };
         tailnet.allow(allow.to_vec(), access);
-        let is_on = config.tailnet_mode == TailnetMode::Host;
-        let keep = is_on && held.are_open() && self.lacks_what_reaches_the_tailnet();
+        let keep = is_same && held.are_open() && self.lacks_what_reaches_the_tailnet();
         listeners.set_ports(ports, keep);
         self.adjust_tailnet(access, held).await;
         listeners.want_again();
-        let is_elsewhere = !tailnet.is_asked_at(&config.tailnet_socket);
-        Vec::from_iter(is_elsewhere.then(|| waits("tailnet.socket")))
+        let waiting = match config.tailnet_mode {
+            TailnetMode::Off => Vec::new(),
+            _ if !is_same => vec!["tailnet.mode"],
+            _ => tailnet.differing(config),
+        };
+        waiting.into_iter().map(waits).collect()
     }
 
     /// Lets requests use the name that the tailnet gives this machine.
@@ -152,7 +156,7 @@ impl RemoteDoors {
     pub(super) fn disowns(&self, address: SocketAddr) -> Option<NotOwn> {
         let ip = address.ip().to_canonical();
         let listeners = self.tailnet.as_ref().filter(|_| is_of_a_tailnet(ip))?;
-        listeners.tailnet().seen().disowns(ip)
+        listeners.tailnet().disowns(ip)
     }
 
     /// Refuses an address that looks like one of a tailnet and is not this machine's in its own.

@@ -27,13 +27,15 @@ pub(crate) enum Certificate {
 
 /// Why there is none.
 #[derive(Debug, thiserror::Error)]
-enum NoCertificate {
+pub(super) enum NoCertificate {
     #[error(transparent)]
     Asked(#[from] LocalApiError),
     #[error("what tailscaled has {0}")]
     Unusable(#[from] PairError),
     #[error("what tailscaled has is for another name")]
     OtherName,
+    #[error("a node of the daemon's own is given none")]
+    Embedded,
 }
 
 /// Gets it, serves it, and has it renewed, for good; wakes `is_other_source` whenever it begins to be served for a name, or is
@@ -189,7 +191,7 @@ impl Kept {
 }
 
 async fn fetch(name: &str, tailnet: &Tailnet) -> Result<Pair, NoCertificate> {
-    let pem = tailnet.api.certificate(name).await?;
+    let pem = tailnet.way.certificate(name).await?;
     // The key and the chain stand in the same text.
     let pair = Pair::from_pem(&pem, &pem, certificates::now())?;
     match pair.names.has_host(name) {

@@ -1,16 +1,17 @@
-//! Following what tailscaled says of this node: by its bus, so that nothing is asked while nothing changes.
+//! Following what is said of this node: by tailscaled's bus, so that nothing is asked while nothing changes, or by a look at the
+//! daemon's own every few seconds.
 
 use std::{net::IpAddr, time::Duration};
 
 use server::Access;
 use tokio::time::sleep;
 
-use super::{OwnNode, Phase, Seen, Tailnet, local_api::LocalApiError};
+use super::{OwnNode, Phase, Seen, Tailnet, Unasked};
 
 impl Tailnet {
     /// Asks what this node is, and notes the answer, or that there is none.
-    pub(crate) async fn look(&self) -> Result<(), LocalApiError> {
-        let (seen, outcome) = match self.api.status().await {
+    pub(crate) async fn look(&self) -> Result<(), Unasked> {
+        let (seen, outcome) = match self.way.status().await {
             Ok((phase, told)) => {
                 let node = match phase {
                     // One that starts knows of itself only bit by bit.
@@ -62,12 +63,12 @@ impl Tailnet {
     }
 
     /// The same until tailscaled ends, or does not answer; then also whether it ever did.
-    async fn follow_bus(&self, access: &Access) -> Result<(), LocalApiError> {
-        let changes = self.api.changes().await;
+    async fn follow_bus(&self, access: &Access) -> Result<(), Unasked> {
+        let changes = self.way.changes().await;
         self.look_and_judge(access).await?;
         // One that does not let us follow is asked again and again.
         let mut changes = changes?;
-        while changes.next().await.is_ok() {
+        while self.way.changed(&mut changes).await.is_ok() {
             if self.look_and_judge(access).await.is_err() {
                 break;
             }
@@ -82,7 +83,7 @@ impl Tailnet {
             let mut pause = SHORT;
             while let Some(address) = self.unheard_of() {
                 sleep(pause).await;
-                match self.api.who_is(address).await {
+                match self.way.who_is(address).await {
                     // Known or not.
                     Ok(_) => self.unanswered().count = 0,
                     Err(_) => pause = (pause * 2).min(LONG),
@@ -97,7 +98,7 @@ impl Tailnet {
         unanswered.about.filter(|_| unanswered.count > 0)
     }
 
-    async fn look_and_judge(&self, access: &Access) -> Result<(), LocalApiError> {
+    async fn look_and_judge(&self, access: &Access) -> Result<(), Unasked> {
         let before = self.seen().owner().map(str::to_owned);
         // Whatever has changed may be who somebody is.
         self.cache.empty();

@@ -8,12 +8,12 @@ use std::{
 
 use protocol::access::{TailnetCertificate, TailnetState, TailnetStatus};
 use server::{DoorChange, Listener};
-use tokio::{net::TcpListener, sync::Notify};
+use tokio::sync::Notify;
 
 use super::{Phase, Tailnet, certificate::Certificate};
 use crate::{
     certificates::{self, Certificates},
-    config::Allowed,
+    config::{Allowed, TailnetMode},
 };
 
 /// The listeners of the configured ports.
@@ -171,10 +171,10 @@ impl TailnetListeners {
             let port = bound.ports.iter().find(|port| port.configured == configured)?;
             SocketAddr::new(address, port.at.unwrap_or(configured))
         };
-        let listener = TcpListener::bind(at).await;
-        let bound = listener.and_then(|listener| Ok((listener.local_addr()?, listener)));
+        let endpoint = self.tailnet.listen(at).await;
+        let bound = endpoint.and_then(|endpoint| Ok((endpoint.address()?, endpoint)));
         match bound {
-            Ok((at, listener)) => {
+            Ok((at, endpoint)) => {
                 // Before anybody can come.
                 self.tailnet.guard(at);
                 let mut bound = self.bound();
@@ -184,7 +184,7 @@ impl TailnetListeners {
                     .filter(|port| port.configured == configured)
                     .for_each(|port| port.at = Some(at.port()));
                 let config = self.certificates.tls(at);
-                Some(Listener::Tls { listener, config })
+                Some(endpoint.serving(config))
             }
             Err(error) => {
                 let fault = format!("{at}, an address of the tailnet, cannot be bound: {error}");
@@ -201,7 +201,11 @@ impl TailnetListeners {
         let (seen, allow) = (self.tailnet.seen(), self.tailnet.allowed().clone());
         let bound = self.bound();
         let mut problems = bound.faults.clone();
-        problems.extend(unreachable(&seen).map(|why| match bound.ports.is_empty() {
+        let why = match self.tailnet.mode() {
+            TailnetMode::Embedded => unjoined(&seen, self.tailnet.login_page()),
+            TailnetMode::Off | TailnetMode::Host => unreachable(&seen),
+        };
+        problems.extend(why.map(|why| match bound.ports.is_empty() {
             true => format!("the tailnet is not there: {why}"),
             false => format!("no listener of the tailnet can be reached: {why}"),
         }));
@@ -236,6 +240,7 @@ impl TailnetListeners {
         let node = seen.node.as_ref();
         let addresses = node.into_iter().flat_map(|node| &node.addresses);
         TailnetStatus {
+            embedded: self.tailnet.mode() == TailnetMode::Embedded,
             state,
             name: node.and_then(|node| node.name.clone()),
             addresses: addresses.map(ToString::to_string).collect(),
@@ -322,5 +327,25 @@ fn unreachable(seen: &super::Seen) -> Option<String> {
     }
 }
 
+/// Why the daemon's own node is not in its tailnet.
+fn unjoined(seen: &super::Seen, page: Option<String>) -> Option<String> {
+    match seen.phase {
+        Some(Phase::Running) => None,
+        Some(Phase::NeedsLogin) => Some(match page {
+            Some(page) => format!("somebody has to take the daemon's own node in, at {page}"),
+            None => "the key of the daemon's own node is over; a new one in the file of tailnet.auth_key_file and a restart \
+                     take it in again"
+                .to_owned(),
+        }),
+        Some(Phase::Starting | Phase::Stopped) => {
+            Some("the daemon's own node is not in its tailnet yet: its control server has not answered".to_owned())
+        }
+        None => {
+            let trouble = seen.trouble.as_deref().unwrap_or("the daemon's own node was not started yet");
+            Some(format!("{trouble}; see tailnet.control_url and tailnet.auth_key_file"))
+        }
+    }
+}
+
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -23,6 +23,7 @@ use pairing::TailnetIdentity;
 use serde_json::error::Category;
 use tokio::{net::UnixStream, task::JoinSet, time::timeout};
 
+pub(super) use self::answers::name;
 pub(crate) use self::answers::{ListedNode, OwnNode, Phase};
 use self::answers::{Others, Status, WhoIs};
 

@@ -8,18 +8,19 @@ use crate::config::Allowed;
 /// How far somebody may come. `owner` is the stable id of the user whom this machine's node belongs to, if it belongs to any and
 /// that is known.
 pub(super) fn judge(who: TailnetIdentity, allow: &[Allowed], owner: Option<&str>) -> WhoIsAnswer {
-    let is_tagged = !who.tags.is_empty();
+    // Who is known by the node alone, as every tagged one is, has no user.
+    let has_user = who.tags.is_empty() && !who.user_id.is_empty();
     let is_listed = allow.iter().any(|allowed| match allowed {
         Allowed::Tag(tag) => who.tags.contains(tag),
-        // A tagged node has no user.
-        Allowed::Oneself => !is_tagged && owner.is_some_and(|owner| owner == who.user_id),
-        Allowed::Login(login) => !is_tagged && login.is_of(&who),
+        Allowed::Node(node) => *node == who.node_id,
+        Allowed::Oneself => has_user && owner.is_some_and(|owner| owner == who.user_id),
+        Allowed::Login(login) => has_user && login.is_of(&who),
     });
     match is_listed {
         true => WhoIsAnswer::Known(who),
+        false if has_user => WhoIsAnswer::Unlisted(who),
         // Nobody is invited by login who has none.
-        false if is_tagged => WhoIsAnswer::Refused,
-        false => WhoIsAnswer::Unlisted(who),
+        false => WhoIsAnswer::Refused,
     }
 }
 

@@ -18,7 +18,7 @@ use tokio::{
     net::{UnixListener, UnixStream},
 };
 
-use super::{Allowed, OwnNode, Phase, Seen, Tailnet};
+use super::{Allowed, LocalApi, OwnNode, Phase, Seen, Tailnet, Way};
 
 /// A tailscaled that knows two phones, and how often it was asked.
 struct Tailscaled {
@@ -95,9 +95,13 @@ fn tailnet(socket: PathBuf, allow: &[Allowed]) -> Tailnet {
         node: Some(node()),
         trouble: None,
     };
-    let tailnet = Tailnet::asking(socket, allow.to_vec());
+    let tailnet = Tailnet::asking(host(socket), allow.to_vec());
     tailnet.see(seen);
     tailnet
+}
+
+fn host(socket: PathBuf) -> Way {
+    Way::Host(LocalApi::new(socket))
 }
 
 fn address(text: &str) -> IpAddr {
@@ -176,7 +180,7 @@ async fn a_listener_of_the_tailnet_is_guarded_also_where_it_is_not_known_what_th
 
 #[tokio::test]
 async fn nobody_comes_unasked_to_an_address_of_a_tailnet_while_this_node_is_unknown() {
-    let tailnet = Tailnet::asking(PathBuf::from("/nonexistent"), vec![Allowed::Oneself]);
+    let tailnet = Tailnet::asking(host("/nonexistent".into()), vec![Allowed::Oneself]);
     for (from, to) in [
         ("100.64.0.7", "100.64.0.1"),
         ("100.127.255.254", "::ffff:100.127.255.1"),
@@ -199,7 +203,7 @@ async fn nobody_comes_unasked_to_an_address_of_a_tailnet_while_this_node_is_unkn
 
 #[tokio::test]
 async fn an_address_that_this_node_had_once_is_the_tailnets_for_good() {
-    let tailnet = Tailnet::asking(PathBuf::from("/nonexistent"), vec![Allowed::Oneself]);
+    let tailnet = Tailnet::asking(host("/nonexistent".into()), vec![Allowed::Oneself]);
     let at = |addresses| Seen {
         phase: Some(Phase::Running),
         node: Some(OwnNode { addresses, ..node() }),

@@ -7,10 +7,16 @@ use super::{Bound, TailnetListeners};
 use crate::{
     certificates::{self, Certificates},
     config::Allowed,
-    tailnet::{OwnNode, Phase, Seen, Tailnet},
+    tailnet::{LocalApi, OwnNode, Phase, Seen, Tailnet, Way},
 };
 
 fn listeners(allow: &[Allowed]) -> (TempDir, TailnetListeners) {
+    let way = Way::Host(LocalApi::new(PathBuf::from("/nonexistent")));
+    serving(Tailnet::asking(way, allow.to_vec()), &[0])
+}
+
+/// Listeners of the ports, and the folder with what they show.
+pub(in crate::tailnet) fn serving(tailnet: Tailnet, ports: &[u16]) -> (TempDir, TailnetListeners) {
     let home = tempfile::tempdir().unwrap();
     let keys = home.path().join("keys");
     let identity = Identity::load_or_create(&keys).unwrap();
@@ -19,8 +25,10 @@ fn listeners(allow: &[Allowed]) -> (TempDir, TailnetListeners) {
     let before = Names::default();
     let now = certificates::now();
     let certificates = Certificates::open(keys, identity, instance, names, before, now).unwrap();
-    let tailnet = Arc::new(Tailnet::asking(PathBuf::from("/nonexistent"), allow.to_vec()));
-    (home, TailnetListeners::new(tailnet, certificates, &[0]))
+    (
+        home,
+        TailnetListeners::new(Arc::new(tailnet), certificates, ports),
+    )
 }
 
 /// A node that runs at these addresses, which are this machine's as it happens.

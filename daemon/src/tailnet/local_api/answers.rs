@@ -225,7 +225,7 @@ impl WhoIs {
 }
 
 /// A MagicDNS name as it is compared: in lower case, without the dot at its end, of what a host name has.
-fn name(written: &str) -> Option<String> {
+pub(in crate::tailnet) fn name(written: &str) -> Option<String> {
     let name = written.trim_end_matches('.').to_ascii_lowercase();
     let is_plain = |name: &str| {
         name.bytes()
