@@ -1,6 +1,7 @@
 //! The tailnet: who comes in over it, and that it follows what tailscaled says. The node's address is one of loopback's many.
 
 mod certificate;
+mod embedded;
 mod follow;
 mod reload;
 

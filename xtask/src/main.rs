@@ -49,7 +49,7 @@ enum Task {
     },
     /// Install what the tests need, then run every check: formatting, lints, unit, end-to-end and browser tests.
     Test {
-        /// Run these steps alone: tools, format, web, lints, build, tests, browser.
+        /// Run these steps alone: tools, format, web, lints, build, tests, browser; or embedded, which no other run has.
         #[arg(long = "only", value_name = "STEP")]
         only: Vec<String>,
     },

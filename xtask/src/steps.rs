@@ -66,6 +66,14 @@ impl Steps {
         Ok(())
     }
 
+    /// The same for a step that is run only where it is asked for.
+    pub(crate) fn on_demand(&mut self, name: &'static str, work: impl FnOnce() -> Result<()>) -> Result<()> {
+        match self.only.iter().any(|wanted| wanted == name) {
+            true => self.step(name, work),
+            false => Ok(()),
+        }
+    }
+
     /// Prints the minutes per step.
     pub(crate) fn summary(&self) -> Result<()> {
         ensure!(!self.taken.is_empty(), "no step has that name");

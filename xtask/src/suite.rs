@@ -43,7 +43,28 @@ pub(crate) fn run(only: &[String]) -> Result<()> {
         web::install(BROWSER)?;
         steps::run(with_binary(command("npm", &["test"])).current_dir(root().join(BROWSER)))
     })?;
+    steps.on_demand("embedded", embedded)?;
     steps.summary()
+}
+
+/// Checks the node of the daemon's own: its hundreds of crates are built for nothing else.
+fn embedded() -> Result<()> {
+    let with_node = |verb, arguments: &[&str]| {
+        let mut cargo = cargo(verb, &["--package", "daemon", "--package", "cli"]);
+        cargo.args(["--features", "cli/tailnet-embedded"]).args(arguments);
+        cargo
+    };
+    steps::run(&mut with_node(
+        "clippy",
+        &["--all-targets", "--", "--deny", "warnings"],
+    ))?;
+    steps::run(&mut with_node("test", &["--lib", "--", "tailnet", "config"]))?;
+    steps::run(&mut with_node("build", &[]))?;
+    let driving = cargo(
+        "test",
+        &["--package", "e2e", "tailnet::embedded", "--", "--ignored"],
+    );
+    steps::run(&mut with_binary(driving))
 }
 
 /// A cargo command in the one profile of the tests, with the types of the web app checked.

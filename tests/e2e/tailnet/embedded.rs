@@ -1,0 +1,175 @@
+//! A node of the daemon's own. Without a control server that can be asked only what goes before one, and that all else serves.
+//!
+//! But for the first, these need a binary with the feature: `cargo xtask test --only embedded` builds it, and runs them.
+
+use std::{fs, net::SocketAddr, os::unix::fs::PermissionsExt, time::Instant};
+
+use harness::{DaemonOptions, TestDaemon, TlsClient, binary, until, within};
+use protocol::access::{TailnetState, TailnetStatus};
+use rustix::process::Signal;
+use tokio::net::TcpListener;
+
+use super::status;
+
+/// A daemon with a node of its own, whose control server is there.
+async fn daemon(control: SocketAddr, more: &str) -> TestDaemon {
+    TestDaemon::start_with(DaemonOptions {
+        config: format!(
+            "[listen]\ntls = [\"127.0.0.1:0\", \"tailnet:7443\"]\n[tailnet]\nmode = \"embedded\"\n\
+             allow = [\"nPhone\", \"tag:phone\"]\ncontrol_url = \"http://{control}\"\n{more}"
+        ),
+        listens_as_configured: true,
+        ..DaemonOptions::default()
+    })
+    .await
+}
+
+/// Waits until the status says this among what keeps devices away.
+async fn problem(daemon: &TestDaemon, words: &str) -> TailnetStatus {
+    let look = || async {
+        let tailnet = status(daemon).await.tailnet.unwrap();
+        let is_said = tailnet.problems.iter().any(|problem| problem.contains(words));
+        is_said.then_some(tailnet)
+    };
+    until(words, look).await
+}
+
+async fn serves(daemon: &TestDaemon) {
+    let local = TlsClient::new(daemon.address(), daemon.pin());
+    assert_eq!(local.get("/v1/health", None).await.verdict(), "200");
+}
+
+/// Seconds of a processor that the threads of a process have had.
+fn cpu_seconds(pid: u32) -> f64 {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    let nanoseconds = threads.filter_map(|thread| {
+        let text = fs::read_to_string(thread.ok()?.path().join("schedstat")).ok()?;
+        text.split(' ').next()?.parse::<f64>().ok()
+    });
+    nanoseconds.sum::<f64>() / 1e9
+}
+
+#[tokio::test]
+async fn a_build_without_a_node_of_its_own_refuses_the_mode_and_says_how_to_make_one() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).unwrap();
+    fs::write(
+        folder.path().join("config.toml"),
+        "[tailnet]\nmode = \"embedded\"\n",
+    )
+    .unwrap();
+    let output = std::process::Command::new(binary())
+        .arg("up")
+        .env("TRANSOM_DIR", folder.path())
+        .output()
+        .unwrap();
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(64), "{words}");
+    let command = "`cargo build --release --locked --package cli --features tailnet-embedded`";
+    assert!(words.contains(command), "{words}");
+}
+
+#[tokio::test]
+#[ignore = "needs a binary with tailnet-embedded: `cargo xtask test --only embedded`"]
+async fn a_control_server_that_cannot_be_reached_is_said_and_the_rest_serves() {
+    let gone = TcpListener::bind("127.0.0.1:0")
+        .await
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let mut daemon = daemon(gone, "").await;
+    let tailnet = problem(&daemon, "tailnet.control_url").await;
+    assert_eq!(tailnet.state, TailnetState::Unknown);
+    assert!(tailnet.listeners.is_empty(), "{tailnet:?}");
+    serves(&daemon).await;
+    daemon.signal(Signal::TERM);
+    assert!(daemon.ended().await.success());
+}
+
+#[tokio::test]
+#[ignore = "needs a binary with tailnet-embedded: `cargo xtask test --only embedded`"]
+async fn one_that_breaks_off_is_asked_again_more_and_more_seldom_and_no_thread_spins() {
+    let control = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let daemon = daemon(control.local_addr().unwrap(), "").await;
+    drop(within("the first attempt", control.accept()).await);
+    let (begun, before) = (Instant::now(), cpu_seconds(daemon.pid()));
+    for _ in 0..ATTEMPTS {
+        drop(within("another attempt", control.accept()).await);
+    }
+    let (wall, cpu) = (begun.elapsed().as_secs_f64(), cpu_seconds(daemon.pid()) - before);
+    assert!(wall > 1.0, "{ATTEMPTS} attempts in {wall} s");
+    assert!(cpu < wall / 4.0, "{cpu} s of a processor in {wall} s");
+    serves(&daemon).await;
+}
+
+#[tokio::test]
+#[ignore = "needs a binary with tailnet-embedded: `cargo xtask test --only embedded`"]
+async fn one_that_never_answers_leaves_the_node_starting_and_the_daemon_ends_in_time() {
+    let control = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut daemon = daemon(control.local_addr().unwrap(), "").await;
+    let (_silent, _) = within("it asks", control.accept()).await.unwrap();
+    let tailnet = status(&daemon).await.tailnet.unwrap();
+    assert!(tailnet.listeners.is_empty(), "{tailnet:?}");
+    assert!(
+        tailnet.problems.join(" ").contains("not in its tailnet yet"),
+        "{tailnet:?}"
+    );
+    serves(&daemon).await;
+    daemon.signal(Signal::TERM);
+    assert!(daemon.ended().await.success());
+}
+
+#[tokio::test]
+#[ignore = "needs a binary with tailnet-embedded: `cargo xtask test --only embedded`"]
+async fn a_key_that_others_can_read_is_refused_and_what_the_node_keeps_is_its_owners() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = folder.path().join("auth-key");
+    fs::write(&key, "tskey-auth-never\n").unwrap();
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).unwrap();
+    let control = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let more = format!("auth_key_file = \"{}\"\n", key.display());
+    let daemon = daemon(control.local_addr().unwrap(), &more).await;
+    problem(&daemon, "0600").await;
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
+    within("it asks with the key", control.accept()).await.unwrap();
+    let kept = daemon.folder().join("tailnet");
+    assert_eq!(fs::metadata(&kept).unwrap().permissions().mode() & 0o777, 0o700);
+    for file in fs::read_dir(&kept).unwrap() {
+        let mode = file.unwrap().metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+    let log = fs::read_to_string(daemon.folder().join("log/transom.jsonl")).unwrap();
+    assert!(!log.contains("tskey-auth-never"));
+}
+
+#[tokio::test]
+#[ignore = "needs a binary with tailnet-embedded: `cargo xtask test --only embedded`"]
+async fn who_is_a_user_and_a_port_that_is_none_are_refused_before_any_socket_exists() {
+    for (config, words) in [
+        ("[tailnet]\nmode = \"embedded\"\n", "is a user"),
+        (
+            "[tailnet]\nmode = \"embedded\"\nallow = [\"alice@example.com\"]\n",
+            "is a user",
+        ),
+        (
+            "[listen]\ntls = [\"tailnet:0\"]\n[tailnet]\nmode = \"embedded\"\nallow = [\"tag:phone\"]\n",
+            "picks no free port",
+        ),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).unwrap();
+        fs::write(folder.path().join("config.toml"), config).unwrap();
+        let output = std::process::Command::new(binary())
+            .arg("up")
+            .env("TRANSOM_DIR", folder.path())
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(64), "{said}");
+        assert!(said.contains(words), "{said}");
+        assert!(!folder.path().join("transom.sock").exists());
+    }
+}
+
+/// Attempts that are waited for: the pauses between them double from a quarter of a second.
+const ATTEMPTS: u32 = 4;
