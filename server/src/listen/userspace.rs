@@ -94,7 +94,7 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
-    /// Lets nothing pass from now on: when this returns the stack has what it has, and gets no more.
+    /// Lets nothing pass from now on: when this returns the stack has what it took and what it was last offered, and gets no more.
     pub(crate) fn shut(&self) {
         let _nobody_passes = self.passing.lock().unwrap_or_else(PoisonError::into_inner);
         self.shut.cancel();
@@ -127,7 +127,7 @@ async fn carry(stream: Box<dyn Duplex>, far: UnixStream, gate: Arc<Gate>) {
             }
             let mut passed = 0;
             while passed < count {
-                let rest = &buffer[passed..count];
+                let rest = &buffer[passed..count.min(passed + OFFERED)];
                 match poll_fn(|context| gate.poll_pass(&mut into_stack, context, rest)).await? {
                     0 => return Err(io::ErrorKind::WriteZero.into()),
                     more => passed += more,
@@ -155,6 +155,10 @@ async fn carry(stream: Box<dyn Duplex>, far: UnixStream, gate: Arc<Gate>) {
 
 /// Bytes on the way in each direction, besides those that the stack holds: more is not worth having, as what waits there is old.
 const CARRIED: usize = 16 * 1024;
+
+/// Bytes that the stack is offered at once. It may keep what it was offered while it has no room, and take it later, even once the
+/// gate is shut: then this much may leave besides what it had taken.
+const OFFERED: usize = 4 * 1024;
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,10 @@ use std::{
     io,
     net::SocketAddr,
     pin::Pin,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     task::{Context, Poll},
 };
 
@@ -16,7 +19,7 @@ use tokio::{
 };
 use tokio_rustls::TlsConnector;
 
-use super::{Gate, UserspaceListener, UserspaceStream, carry};
+use super::{Gate, OFFERED, UserspaceListener, UserspaceStream, carry};
 use crate::{
     listen::Listener,
     peer::{NoTailnet, RemotePeer, WhoIs, WhoIsAnswer},
@@ -185,8 +188,9 @@ async fn once_the_gate_is_shut_nothing_passes_into_the_stack() {
 }
 
 #[tokio::test]
-async fn a_shut_gate_ends_what_waits_for_the_stack() {
-    struct Stuck;
+async fn a_shut_gate_ends_what_waits_for_the_stack_which_was_offered_but_a_little() {
+    /// It takes nothing, and notes the most that it was offered.
+    struct Stuck(Arc<AtomicUsize>);
     impl AsyncRead for Stuck {
         fn poll_read(
             self: Pin<&mut Self>,
@@ -200,8 +204,9 @@ async fn a_shut_gate_ends_what_waits_for_the_stack() {
         fn poll_write(
             self: Pin<&mut Self>,
             _context: &mut Context<'_>,
-            _bytes: &[u8],
+            bytes: &[u8],
         ) -> Poll<io::Result<usize>> {
+            self.0.fetch_max(bytes.len(), Ordering::SeqCst);
             Poll::Pending
         }
         fn poll_flush(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -213,11 +218,17 @@ async fn a_shut_gate_ends_what_waits_for_the_stack() {
     }
     let (mut near, far) = UnixStream::pair().unwrap();
     let gate = Arc::new(Gate::default());
-    let carrying = tokio::spawn(carry(Box::new(Stuck), far, Arc::clone(&gate)));
-    near.write_all(b"waits").await.unwrap();
+    let most = Arc::new(AtomicUsize::new(0));
+    let stuck = Box::new(Stuck(Arc::clone(&most)));
+    near.write_all(&[7; 2 * OFFERED]).await.unwrap();
+    let carrying = tokio::spawn(carry(stuck, far, Arc::clone(&gate)));
+    while most.load(Ordering::SeqCst) == 0 {
+        tokio::task::yield_now().await;
+    }
     gate.shut();
     tokio::time::timeout(PATIENCE, carrying)
         .await
         .expect("it ends")
         .unwrap();
+    assert_eq!(most.load(Ordering::SeqCst), OFFERED);
 }
