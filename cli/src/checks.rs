@@ -1,6 +1,7 @@
 //! What may be wrong with a daemon and with the ways to it, looked at without changing anything; for `doctor` and `pair`.
 
 mod clock;
+mod embedded;
 mod files;
 mod handshake;
 mod listeners;
@@ -16,6 +17,7 @@ use serde::Serialize;
 
 pub(crate) use self::{
     clock::clock,
+    embedded::embedded,
     files::{certificate, configuration, folders, keys, store},
     handshake::Door,
     listeners::{configured, listener},

@@ -5,9 +5,9 @@ use std::net::SocketAddr;
 use certs::{Sight, SpkiPin};
 use daemon::{Config, config::TailnetMode};
 use jiff::Timestamp;
-use protocol::access::TlsEndpoint;
+use protocol::access::{Status, TlsEndpoint};
 
-use super::{Check, Door, Running, day, timestamp, unix};
+use super::{Check, Door, Running, day, embedded, timestamp, unix};
 use crate::failure::Failure;
 
 /// Whether any is configured; none where one is, or there is one all the same.
@@ -24,8 +24,13 @@ pub(crate) fn configured(config: &Config, running: Option<&Running>) -> Option<C
     })
 }
 
-/// Comes to a listener as devices do; `kept` is the pin of the identity in the files.
-pub(crate) async fn listener(endpoint: &TlsEndpoint, kept: Option<SpkiPin>, now: Timestamp) -> Check {
+/// Comes to a listener as devices do, where there is a way; `kept` is the pin of the identity in the files.
+pub(crate) async fn listener(
+    status: &Status,
+    endpoint: &TlsEndpoint,
+    kept: Option<SpkiPin>,
+    now: Timestamp,
+) -> Check {
     let address = &endpoint.address;
     let (Ok(at), Ok(pin)) = (address.parse::<SocketAddr>(), endpoint.pin.parse::<SpkiPin>()) else {
         let hint = "daemon and command are of different versions: `transom restart`";
@@ -37,6 +42,9 @@ pub(crate) async fn listener(endpoint: &TlsEndpoint, kept: Option<SpkiPin>, now:
             format!("{address} shows the key {pin}, and keys/identity.pem holds {kept}"),
             "the file was exchanged while the daemon ran: put the right one back, then `transom restart`",
         );
+    }
+    if let Some(unreached) = embedded::unreached("listener", status, at) {
+        return unreached;
     }
     let door = Door::at(at);
     if let Err(failure) = door.check_pin(pin).await {

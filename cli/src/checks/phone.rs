@@ -10,7 +10,7 @@ use protocol::{
 };
 
 use super::{
-    Check, Door, Running, day, timestamp,
+    Check, Door, Running, day, embedded, timestamp,
     trust::{Trust, trust},
 };
 
@@ -23,6 +23,10 @@ pub(crate) async fn phone(running: &Running, config: Option<&Config>) -> Vec<Che
         let Some(at) = remote_address(&running.status, endpoint) else {
             continue;
         };
+        if let Some(unreached) = embedded::unreached("phone", &running.status, at) {
+            found.push(unreached);
+            continue;
+        }
         let mut has_good_name = false;
         for host in hosts(&running.status, at, names) {
             if done.contains(&(host.clone(), at.port())) {
@@ -107,7 +111,7 @@ pub(crate) fn remote_address(status: &Status, endpoint: &TlsEndpoint) -> Option<
     (!at.ip().is_loopback() || of_tailnet(status, at)).then_some(at)
 }
 
-fn of_tailnet(status: &Status, at: SocketAddr) -> bool {
+pub(super) fn of_tailnet(status: &Status, at: SocketAddr) -> bool {
     let listeners = status.tailnet.iter().flat_map(|tailnet| &tailnet.listeners);
     listeners.into_iter().any(|listener| listener.parse() == Ok(at))
 }

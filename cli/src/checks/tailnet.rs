@@ -117,7 +117,14 @@ pub(crate) fn tailnet_listeners(config: &Config, running: Option<&Running>) -> O
         ));
     };
     if let Some(fault) = status.problems.iter().find(|problem| problem.contains(UNBOUND)) {
-        return Some(unbound(fault));
+        return Some(match status.embedded {
+            true => Check::failed(
+                "listener",
+                fault,
+                "the log may say more; it is tried again by itself",
+            ),
+            false => unbound(fault),
+        });
     }
     match (status.listeners.is_empty(), config.tailnet_ports.is_empty()) {
         (true, true) => Some(unlistened()),
@@ -265,7 +272,7 @@ fn quoted(node: &ProbedNode) -> String {
     format!("\"{name}\"")
 }
 
-fn in_words(allow: &[Allowed]) -> String {
+pub(super) fn in_words(allow: &[Allowed]) -> String {
     let one = |allowed: &Allowed| match allowed {
         Allowed::Oneself => "self".to_owned(),
         Allowed::Login(login) => login.to_string(),

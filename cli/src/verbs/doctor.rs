@@ -91,7 +91,7 @@ async fn here(report: &mut Report) -> Result<(), Failure> {
         Some(running) => {
             let kept = identity.as_ref().map(certs::Identity::pin);
             for endpoint in &running.status.tls {
-                report.add(checks::listener(endpoint, kept, now).await)?;
+                report.add(checks::listener(&running.status, endpoint, kept, now).await)?;
             }
         }
         None => report.add(Check::skipped("listener", "none is open, as no daemon answers"))?,
@@ -108,6 +108,9 @@ async fn here(report: &mut Report) -> Result<(), Failure> {
 }
 
 async fn tailnet(report: &mut Report, config: &Config, running: Option<&Running>) -> Result<(), Failure> {
+    if let Some(found) = checks::embedded(config, running) {
+        return report.all(found);
+    }
     let status = running.and_then(|running| running.status.tailnet.as_ref());
     let (check, probe) = checks::tailnet(config).await;
     let is_there = check.state == State::Ok;

@@ -24,6 +24,12 @@ async fn daemon(control: SocketAddr, more: &str) -> TestDaemon {
     .await
 }
 
+/// An address at which nobody listens.
+async fn nobody() -> SocketAddr {
+    let gone = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    gone.local_addr().unwrap()
+}
+
 /// Waits until the status says this among what keeps devices away.
 async fn problem(daemon: &TestDaemon, words: &str) -> TailnetStatus {
     let look = || async {
@@ -72,18 +78,41 @@ async fn a_build_without_a_node_of_its_own_refuses_the_mode_and_says_how_to_make
 #[tokio::test]
 #[ignore = "needs a binary with tailnet-embedded: `cargo xtask test --only embedded`"]
 async fn a_control_server_that_cannot_be_reached_is_said_and_the_rest_serves() {
-    let gone = TcpListener::bind("127.0.0.1:0")
-        .await
-        .unwrap()
-        .local_addr()
-        .unwrap();
-    let mut daemon = daemon(gone, "").await;
+    let mut daemon = daemon(nobody().await, "").await;
     let tailnet = problem(&daemon, "tailnet.control_url").await;
     assert_eq!(tailnet.state, TailnetState::Unknown);
     assert!(tailnet.listeners.is_empty(), "{tailnet:?}");
     serves(&daemon).await;
     daemon.signal(Signal::TERM);
     assert!(daemon.ended().await.success());
+}
+
+#[tokio::test]
+#[ignore = "needs a binary with tailnet-embedded: `cargo xtask test --only embedded`"]
+async fn doctor_and_pair_tell_why_the_node_is_away_and_ask_no_tailscaled() {
+    let daemon = daemon(nobody().await, "").await;
+    problem(&daemon, "tailnet.control_url").await;
+    let doctor = daemon.cli(&["doctor", "--json"]).await;
+    assert_eq!(doctor.code, 1, "{doctor:?}");
+    let found = doctor.json();
+    let states = |check: &str| {
+        let found = found.as_array().unwrap().iter();
+        let of_it = found.filter(|found| found["check"] == check);
+        let states: Vec<&str> = of_it.map(|found| found["state"].as_str().unwrap()).collect();
+        states.join(" ")
+    };
+    assert_eq!(states("tailnet"), "failed");
+    assert_eq!(states("whois"), "skipped");
+    assert_eq!(states("https"), "warning");
+    let words = found.to_string();
+    assert!(words.contains("cannot be reached"), "{words}");
+    assert!(!words.contains("tailscale"), "{words}");
+    let pair = daemon.cli(&["pair", "--json"]).await;
+    assert_eq!(pair.code, 1, "{pair:?}");
+    let problem = pair.json();
+    assert_eq!(problem["code"], "way_is_shut");
+    let detail = problem["detail"].as_str().unwrap();
+    assert!(detail.contains("control server"), "{problem}");
 }
 
 #[tokio::test]

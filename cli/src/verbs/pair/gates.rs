@@ -2,6 +2,7 @@
 
 use daemon::{Config, config::TailnetMode};
 use jiff::Timestamp;
+use protocol::access::TailnetStatus;
 
 use crate::{
     checks::{self, Check, Running, State},
@@ -56,7 +57,7 @@ async fn look(running: &Running) -> Vec<Check> {
         found.extend(checks::certificate(config, now).map(softened));
     }
     if let Some(endpoint) = checks::link(status) {
-        found.push(checks::listener(endpoint, None, now).await);
+        found.push(checks::listener(status, endpoint, None, now).await);
     }
     found.extend(paths.map(|paths| softened(checks::clock(&paths, None, Some(running), now))));
     found.push(checks::web_app(Some(running)));
@@ -80,14 +81,10 @@ async fn tailnet(running: &Running, config: &Config) -> Vec<Check> {
             })
             .collect();
     };
-    let (check, probe) = checks::tailnet(config).await;
-    let mut found = vec![check];
-    if let Some(probe) = probe.filter(|_| found[0].state == State::Ok) {
-        found.push(checks::who_is_itself(config, &probe));
-        found.extend(checks::tailnet_listeners(config, Some(running)));
-        found.push(checks::https(&probe, Some(status)));
-        found.push(checks::nodes(config, &probe));
-    }
+    let found = match checks::embedded(config, Some(running)) {
+        Some(found) => found,
+        None => of_the_machine(running, status, config).await,
+    };
     let is_other = |endpoint| {
         let at = checks::remote_address(&running.status, endpoint);
         at.is_some_and(|at| !status.listeners.iter().any(|listener| listener.parse() == Ok(at)))
@@ -96,6 +93,19 @@ async fn tailnet(running: &Running, config: &Config) -> Vec<Check> {
         true => found.into_iter().map(softened).collect(),
         false => found,
     }
+}
+
+/// What its tailscaled says of it.
+async fn of_the_machine(running: &Running, status: &TailnetStatus, config: &Config) -> Vec<Check> {
+    let (check, probe) = checks::tailnet(config).await;
+    let mut found = vec![check];
+    if let Some(probe) = probe.filter(|_| found[0].state == State::Ok) {
+        found.push(checks::who_is_itself(config, &probe));
+        found.extend(checks::tailnet_listeners(config, Some(running)));
+        found.push(checks::https(&probe, Some(status)));
+        found.push(checks::nodes(config, &probe));
+    }
+    found
 }
 
 /// The same, which is no more than a warning to who does not wait for a phone, and shuts that out.

@@ -1,0 +1,151 @@
+//! A node of the daemon's own: what it is, a running daemon tells, and whoever is on this machine cannot come by it.
+
+use std::net::SocketAddr;
+
+use daemon::{Config, config::TailnetMode};
+use protocol::access::{Status, TailnetState, TailnetStatus};
+
+use super::{Check, Running, phone::of_tailnet, tailnet::in_words};
+
+/// What there is to tell of it, where one is configured: no tailscaled is asked.
+pub(crate) fn embedded(config: &Config, running: Option<&Running>) -> Option<Vec<Check>> {
+    (config.tailnet_mode == TailnetMode::Embedded).then(|| {
+        let mut found = vec![state(running)];
+        found.extend(super::tailnet_listeners(config, running));
+        found.push(who_may_come(config));
+        found.push(https(config));
+        found
+    })
+}
+
+/// That a listener was not come to, where it is in the node: from this machine there is no way into its network stack.
+pub(super) fn unreached(check: &'static str, status: &Status, at: SocketAddr) -> Option<Check> {
+    let is_embedded = status.tailnet.as_ref().is_some_and(|tailnet| tailnet.embedded);
+    (is_embedded && of_tailnet(status, at)).then(|| {
+        let detail = format!("{at} is of the daemon's own node, which cannot be come to from this machine");
+        Check::skipped(check, detail).hint("open it on another node of the tailnet")
+    })
+}
+
+fn state(running: Option<&Running>) -> Check {
+    let Some(running) = running else {
+        let detail = "a node of the daemon's own is configured, of which only a running daemon tells";
+        return Check::skipped("tailnet", detail);
+    };
+    match &running.status.tailnet {
+        None => Check::skipped("tailnet", "the daemon has no node of its own yet"),
+        Some(tailnet) if !tailnet.embedded => Check::warning(
+            "tailnet",
+            "a node of the daemon's own is configured by now, and the daemon began with this machine's",
+            "`transom restart` takes it up; sessions go on",
+        ),
+        Some(tailnet) => node(tailnet),
+    }
+}
+
+fn node(tailnet: &TailnetStatus) -> Check {
+    let why = tailnet.problems.iter().find_map(|problem| {
+        let why = AWAY.iter().find_map(|away| problem.strip_prefix(away))?;
+        Some(why.split_once("; ").unwrap_or((why, SEE)))
+    });
+    let (detail, hint) = why.unwrap_or(("the daemon's own node is not in its tailnet", SEE));
+    match tailnet.state {
+        TailnetState::Running => {
+            let name = tailnet.name.as_deref().unwrap_or("without a name");
+            let addresses = tailnet.addresses.join(", ");
+            Check::ok(
+                "tailnet",
+                format!("the daemon's own node, which is experimental, is {name} ({addresses})"),
+            )
+        }
+        TailnetState::Starting => Check::warning("tailnet", detail, hint),
+        TailnetState::NeedsLogin | TailnetState::Stopped | TailnetState::Unknown => {
+            Check::failed("tailnet", detail, hint)
+        }
+    }
+}
+
+fn who_may_come(config: &Config) -> Check {
+    if config.tailnet_allow.is_empty() {
+        return Check::failed(
+            "whois",
+            "tailnet.allow is empty: nobody may come over the tailnet",
+            "put the stable id of a node into tailnet.allow, or a tag",
+        );
+    }
+    let allow = in_words(&config.tailnet_allow);
+    Check::skipped(
+        "whois",
+        format!(
+            "a node of the daemon's own is told no users: tailnet.allow ({allow}) lets nodes and tags in"
+        ),
+    )
+}
+
+fn https(config: &Config) -> Check {
+    if config.pair.is_some() {
+        return Check::skipped(
+            "https",
+            "a node of the daemon's own is given no certificate; yours is shown",
+        );
+    }
+    Check::warning(
+        "https",
+        "a node of the daemon's own is given no certificate: browsers warn of the daemon's",
+        "`transom certs trust` makes one that a phone can be told to trust; or set listen.certificate and listen.key",
+    )
+}
+
+/// How the daemon begins to tell why its node is away.
+const AWAY: [&str; 2] = [
+    "no listener of the tailnet can be reached: ",
+    "the tailnet is not there: ",
+];
+
+/// Where more is said.
+const SEE: &str = "ask again in a moment; where it stays so, see tailnet.control_url and the log";
+
+#[cfg(test)]
+mod tests {
+    use protocol::access::TailnetCertificate;
+
+    use super::{super::State, AWAY, TailnetState, TailnetStatus, node};
+
+    fn told(state: TailnetState, problems: &[String]) -> (State, String) {
+        let check = node(&TailnetStatus {
+            embedded: true,
+            state,
+            name: Some("desk.tail1234.ts.net".to_owned()),
+            addresses: vec!["100.64.0.1".to_owned()],
+            user: None,
+            tags: Vec::new(),
+            listeners: Vec::new(),
+            certificate: TailnetCertificate::Disabled,
+            problems: problems.to_vec(),
+        });
+        let hint = check.hint.unwrap_or_default();
+        (check.state, format!("{} | {hint}", check.detail))
+    }
+
+    #[test]
+    fn a_node_that_is_away_is_told_with_why_and_what_to_do() {
+        let why = "the control server http://hs.example cannot be reached: it does not answer; see tailnet.control_url";
+        for away in AWAY {
+            let problems = ["tailnet.allow is empty".to_owned(), format!("{away}{why}")];
+            let (state, words) = told(TailnetState::Unknown, &problems);
+            assert_eq!(state, State::Failed);
+            assert_eq!(words, why.replace("; ", " | "));
+        }
+        let problem = format!("{}it is not in its tailnet yet", AWAY[0]);
+        let (state, words) = told(TailnetState::Starting, &[problem]);
+        assert_eq!(state, State::Warning);
+        assert!(words.starts_with("it is not in its tailnet yet | "), "{words}");
+    }
+
+    #[test]
+    fn a_node_that_runs_is_told_by_its_name() {
+        let (state, words) = told(TailnetState::Running, &[]);
+        assert_eq!(state, State::Ok);
+        assert!(words.contains("desk.tail1234.ts.net (100.64.0.1)"), "{words}");
+    }
+}
