@@ -5,7 +5,7 @@ use std::sync::Arc;
 use protocol::{
     Timestamp,
     access::TlsEndpoint,
-    condition::{Degraded, Warning},
+    condition::{Degraded, TailnetProblem, Warning},
 };
 use server::{Access, Stop};
 
@@ -47,12 +47,8 @@ impl App {
         let mut warnings: Vec<String> = degraded.into_iter().map(|degraded| degraded.detail).collect();
         let soon = doors.certificates().warnings(certificates::now());
         warnings.extend(soon.iter().map(Warning::in_words));
-        warnings.extend(
-            doors
-                .tailnet()
-                .map(TailnetListeners::problems)
-                .unwrap_or_default(),
-        );
+        let problems = doors.tailnet().map(TailnetListeners::problems);
+        warnings.extend(problems.iter().flatten().map(TailnetProblem::in_words));
         warnings
     }
 }

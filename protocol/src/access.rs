@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Bytes64, WireSecret,
-    condition::{Degraded, Warning},
+    condition::{Degraded, TailnetProblem, Warning},
 };
 
 /// `GET /v1/health`: what anybody may know.
@@ -256,8 +256,8 @@ pub struct TailnetStatus {
     pub listeners: Vec<String>,
     /// What there is of a certificate for the name.
     pub certificate: TailnetCertificate,
-    /// What keeps them from it, in sentences with what to do.
-    pub problems: Vec<String>,
+    /// What keeps them from it.
+    pub problems: Vec<TailnetProblem>,
 }
 
 /// A certificate for a name in a tailnet, by a public authority.

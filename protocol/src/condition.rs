@@ -68,3 +68,68 @@ impl Warning {
         format!("{}: {}", self.detail, self.hint)
     }
 }
+
+/// Something that keeps devices from coming over the tailnet as they should.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TailnetProblem {
+    /// Which; on the wire beside the rest.
+    #[serde(flatten)]
+    pub kind: TailnetProblemKind,
+    /// What there is, a sentence.
+    pub detail: String,
+    /// What to do about it; absent where it is tried again by itself, or the detail says it.
+    pub hint: Option<String>,
+}
+
+/// What keeps devices away.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum TailnetProblemKind {
+    /// An address of the tailnet could not be had.
+    Unbound {
+        /// With the port.
+        address: String,
+    },
+    /// The node is not in its tailnet, or nothing tells whether it is.
+    Away,
+    /// The node is tagged and belongs to no user, so that `self` lets nobody in.
+    SelfIsNobody,
+    /// Who comes cannot be asked, and is closed.
+    WhoIs,
+    /// The certificate for the name could not be had.
+    Certificate,
+    /// Nobody is allowed.
+    NobodyAllowed,
+}
+
+impl TailnetProblem {
+    /// Both in one line.
+    pub fn in_words(&self) -> String {
+        match &self.hint {
+            Some(hint) => format!("{}; {hint}", self.detail),
+            None => self.detail.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{TailnetProblem, TailnetProblemKind};
+
+    #[test]
+    fn a_problem_of_the_tailnet_has_its_kind_beside_its_words() {
+        let problem = TailnetProblem {
+            kind: TailnetProblemKind::Unbound {
+                address: "100.64.0.1:7443".to_owned(),
+            },
+            detail: "it is taken".to_owned(),
+            hint: None,
+        };
+        let wire =
+            json!({"kind": "unbound", "address": "100.64.0.1:7443", "detail": "it is taken", "hint": null});
+        assert_eq!(serde_json::to_value(&problem).unwrap(), wire);
+        assert_eq!(serde_json::from_value::<TailnetProblem>(wire).unwrap(), problem);
+    }
+}

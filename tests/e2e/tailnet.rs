@@ -11,7 +11,7 @@ use harness::{
     Attached, Device, Pairing, RawRequest, Tailscaled, TestDaemon, TlsClient, Tunnel, until, within,
 };
 use pairing::Role;
-use protocol::{access::Status, attach::Mode};
+use protocol::{access::Status, attach::Mode, condition::TailnetProblemKind};
 use rustls::{ClientConfig, ClientConnection, RootCertStore};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -40,6 +40,12 @@ pub(crate) fn tailnet() -> Tailscaled {
 
 async fn status(daemon: &TestDaemon) -> Status {
     daemon.owner().get("/v1/status").await.ok()
+}
+
+/// Whether the status says that this keeps devices away.
+async fn says(daemon: &TestDaemon, kind: TailnetProblemKind) -> bool {
+    let problems = status(daemon).await.tailnet.unwrap().problems;
+    problems.iter().any(|problem| problem.kind == kind)
 }
 
 /// Where the daemon listens at an address of the tailnet, once it does.

@@ -3,7 +3,10 @@
 use std::net::SocketAddr;
 
 use daemon::{Config, config::TailnetMode};
-use protocol::access::{Status, TailnetState, TailnetStatus};
+use protocol::{
+    access::{Status, TailnetState, TailnetStatus},
+    condition::TailnetProblemKind,
+};
 
 use super::{Check, Running, phone::of_tailnet, tailnet::in_words};
 
@@ -44,11 +47,12 @@ fn state(running: Option<&Running>) -> Check {
 }
 
 fn node(tailnet: &TailnetStatus) -> Check {
-    let why = tailnet.problems.iter().find_map(|problem| {
-        let why = AWAY.iter().find_map(|away| problem.strip_prefix(away))?;
-        Some(why.split_once("; ").unwrap_or((why, SEE)))
+    let mut problems = tailnet.problems.iter();
+    let away = problems.find(|problem| problem.kind == TailnetProblemKind::Away);
+    let detail = away.map_or("the daemon's own node is not in its tailnet", |away| {
+        away.detail.as_str()
     });
-    let (detail, hint) = why.unwrap_or(("the daemon's own node is not in its tailnet", SEE));
+    let hint = away.and_then(|away| away.hint.as_deref()).unwrap_or(SEE);
     match tailnet.state {
         TailnetState::Running => {
             let name = tailnet.name.as_deref().unwrap_or("without a name");
@@ -96,22 +100,19 @@ fn https(config: &Config) -> Check {
     )
 }
 
-/// How the daemon begins to tell why its node is away.
-const AWAY: [&str; 2] = [
-    "no listener of the tailnet can be reached: ",
-    "the tailnet is not there: ",
-];
-
 /// Where more is said.
 const SEE: &str = "ask again in a moment; where it stays so, see tailnet.control_url and the log";
 
 #[cfg(test)]
 mod tests {
-    use protocol::access::TailnetCertificate;
+    use protocol::{
+        access::TailnetCertificate,
+        condition::{TailnetProblem, TailnetProblemKind},
+    };
 
-    use super::{super::State, AWAY, TailnetState, TailnetStatus, node};
+    use super::{super::State, SEE, TailnetState, TailnetStatus, node};
 
-    fn told(state: TailnetState, problems: &[String]) -> (State, String) {
+    fn told(state: TailnetState, problems: &[TailnetProblem]) -> (State, String) {
         let check = node(&TailnetStatus {
             embedded: true,
             state,
@@ -127,19 +128,36 @@ mod tests {
         (check.state, format!("{} | {hint}", check.detail))
     }
 
+    fn problem(kind: TailnetProblemKind, detail: &str, hint: Option<&str>) -> TailnetProblem {
+        TailnetProblem {
+            kind,
+            detail: detail.to_owned(),
+            hint: hint.map(str::to_owned),
+        }
+    }
+
     #[test]
     fn a_node_that_is_away_is_told_with_why_and_what_to_do() {
-        let why = "the control server http://hs.example cannot be reached: it does not answer; see tailnet.control_url";
-        for away in AWAY {
-            let problems = ["tailnet.allow is empty".to_owned(), format!("{away}{why}")];
-            let (state, words) = told(TailnetState::Unknown, &problems);
-            assert_eq!(state, State::Failed);
-            assert_eq!(words, why.replace("; ", " | "));
-        }
-        let problem = format!("{}it is not in its tailnet yet", AWAY[0]);
-        let (state, words) = told(TailnetState::Starting, &[problem]);
-        assert_eq!(state, State::Warning);
-        assert!(words.starts_with("it is not in its tailnet yet | "), "{words}");
+        let nobody = problem(TailnetProblemKind::NobodyAllowed, "nobody may come", None);
+        let away = problem(
+            TailnetProblemKind::Away,
+            "it does not answer",
+            Some("see the key"),
+        );
+        let (state, words) = told(TailnetState::Unknown, &[nobody.clone(), away]);
+        assert_eq!(
+            (state, words.as_str()),
+            (State::Failed, "it does not answer | see the key")
+        );
+        let away = problem(TailnetProblemKind::Away, "it is not there yet", None);
+        let (state, words) = told(TailnetState::Starting, &[away]);
+        assert_eq!(
+            (state, words),
+            (State::Warning, format!("it is not there yet | {SEE}"))
+        );
+        let (state, words) = told(TailnetState::Unknown, &[nobody]);
+        assert_eq!(state, State::Failed);
+        assert!(words.starts_with("the daemon's own node is not"), "{words}");
     }
 
     #[test]

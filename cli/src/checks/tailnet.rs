@@ -4,7 +4,10 @@ use daemon::{
     Config, Probe, ProbedNode, Trouble,
     config::{Allowed, TailnetMode},
 };
-use protocol::access::{TailnetCertificate, TailnetState, TailnetStatus};
+use protocol::{
+    access::{TailnetCertificate, TailnetState, TailnetStatus},
+    condition::{TailnetProblem, TailnetProblemKind},
+};
 
 use super::{Check, Running, day, ports::taken};
 
@@ -116,15 +119,12 @@ pub(crate) fn tailnet_listeners(config: &Config, running: Option<&Running>) -> O
             "`transom restart` takes it up; sessions go on",
         ));
     };
-    if let Some(fault) = status.problems.iter().find(|problem| problem.contains(UNBOUND)) {
-        return Some(match status.embedded {
-            true => Check::failed(
-                "listener",
-                fault,
-                "the log may say more; it is tried again by itself",
-            ),
-            false => unbound(fault),
-        });
+    if let Some(fault) = status
+        .problems
+        .iter()
+        .find_map(|problem| unbound(problem, status.embedded))
+    {
+        return Some(fault);
     }
     match (status.listeners.is_empty(), config.tailnet_ports.is_empty()) {
         (true, true) => Some(unlistened()),
@@ -137,17 +137,23 @@ pub(crate) fn tailnet_listeners(config: &Config, running: Option<&Running>) -> O
     }
 }
 
-fn unbound(fault: &str) -> Check {
-    let address = fault.split(',').next().and_then(|address| address.parse().ok());
+/// What keeps an address of the tailnet from being listened at, if that is the problem.
+fn unbound(problem: &TailnetProblem, is_embedded: bool) -> Option<Check> {
+    let TailnetProblemKind::Unbound { address } = &problem.kind else {
+        return None;
+    };
+    let again = match is_embedded {
+        true => "the log may say more; it is tried again by itself",
+        false => "see whether `ip addr` shows the address: it is tried again by itself",
+    };
+    // What a node of the daemon's own has is no address of the kernel's, where others could have taken it.
+    let address = address.parse().ok().filter(|_| !is_embedded);
     let taken = address.and_then(|address| Some((address, taken(address)?)));
     let (detail, hint) = match taken {
         Some((address, taken)) => (taken.in_words(address), taken.hint(address)),
-        None => (
-            fault.to_owned(),
-            "see whether `ip addr` shows the address: it is tried again by itself".to_owned(),
-        ),
+        None => (problem.detail.clone(), again.to_owned()),
     };
-    Check::failed("listener", detail, hint)
+    Some(Check::failed("listener", detail, hint))
 }
 
 fn unlistened() -> Check {
@@ -197,16 +203,17 @@ pub(crate) fn https(probe: &Probe, status: Option<&TailnetStatus>) -> Check {
 }
 
 fn failed_certificate(status: &TailnetStatus) -> Check {
-    let why = status.problems.iter().find(|problem| problem.starts_with(WARNED));
-    let why = why.map_or("the certificate for the name could not be had", String::as_str);
-    let (detail, hint) = match why.split_once("; ") {
-        Some((detail, hint)) => (detail, hint.to_owned()),
-        None => (
-            why,
-            "see what `tailscale cert` says; it is tried again by itself".to_owned(),
-        ),
-    };
-    Check::warning("https", detail, hint)
+    let mut problems = status.problems.iter();
+    let why = problems.find(|problem| problem.kind == TailnetProblemKind::Certificate);
+    let detail = why.map_or("the certificate for the name could not be had", |why| {
+        why.detail.as_str()
+    });
+    let hint = why.and_then(|why| why.hint.as_deref());
+    Check::warning(
+        "https",
+        detail,
+        hint.unwrap_or("see what `tailscale cert` says; it is tried again by itself"),
+    )
 }
 
 /// Whether a phone is in the tailnet that may come.
@@ -286,9 +293,5 @@ pub(super) fn in_words(allow: &[Allowed]) -> String {
     format!("[{}]", all.join(", "))
 }
 
-/// What the daemon says of an address that it could not have.
-const UNBOUND: &str = "cannot be bound";
-/// How the daemon begins to tell that there is no certificate.
-const WARNED: &str = "browsers warn of the certificate";
 /// What Tailscale calls the systems of phones and tablets.
 const PHONES: [&str; 2] = ["iOS", "android"];

@@ -72,8 +72,8 @@ fn described(status: &Status, now: Timestamp, width: Option<usize>) -> String {
             tailnet
                 .problems
                 .iter()
-                .filter(|problem| status.degraded.iter().all(|fault| fault.detail != **problem))
-                .map(|problem| ("problem", problem.clone())),
+                .filter(|problem| status.degraded.iter().all(|fault| fault.detail != problem.detail))
+                .map(|problem| ("problem", problem.in_words())),
         );
     }
     let app = if status.web_app {

@@ -22,7 +22,12 @@ pub(crate) enum Certificate {
     /// Whoever asks by the name is shown it, until then.
     Served(UnixTime),
     /// It could not be had, so that whoever asks by the name is shown the identity's own.
-    Failed(String),
+    Failed {
+        /// Why, in words.
+        why: String,
+        /// What to do about it, where that is known.
+        hint: Option<&'static str>,
+    },
 }
 
 /// Why there is none.
@@ -162,10 +167,12 @@ impl Kept {
                 let longest = if is_denied { LONGEST_DENIED } else { LOOK };
                 self.again = Some(Instant::now() + pause(self.failures).min(longest));
                 self.failures = self.failures.saturating_add(1);
-                let why = explained(&error);
-                tracing::warn!(name, why, "there is no certificate from the tailnet");
+                let (why, hint) = (error.to_string(), is_denied.then_some(LET_ASK));
+                tracing::warn!(name, why, hint, "there is no certificate from the tailnet");
                 if self.served.is_none() {
-                    tailnet.certificate.send_replace(Certificate::Failed(why));
+                    tailnet
+                        .certificate
+                        .send_replace(Certificate::Failed { why, hint });
                 }
             }
         }
@@ -200,16 +207,6 @@ async fn fetch(name: &str, tailnet: &Tailnet) -> Result<Pair, NoCertificate> {
     }
 }
 
-/// What went wrong, and what to do about it.
-fn explained(error: &NoCertificate) -> String {
-    match error {
-        NoCertificate::Asked(LocalApiError::Denied(_)) => format!(
-            "{error}; `sudo tailscale set --operator=$USER` lets you ask, or TS_PERMIT_CERT_UID in /etc/default/tailscaled"
-        ),
-        error => error.to_string(),
-    }
-}
-
 /// How long until it is renewed: when a third of its life is left.
 fn due_in(pair: &Pair, now: UnixTime) -> Duration {
     let life = Duration::from_secs(pair.not_after.as_secs().saturating_sub(pair.not_before.as_secs()));
@@ -233,6 +230,10 @@ const FIRST_PAUSE: Duration = Duration::from_secs(60);
 
 /// The longest pause where tailscaled itself says no.
 const LONGEST_DENIED: Duration = Duration::from_secs(5 * 60);
+
+/// What whoever tailscaled says no to can do.
+const LET_ASK: &str =
+    "`sudo tailscale set --operator=$USER` lets you ask, or TS_PERMIT_CERT_UID in /etc/default/tailscaled";
 
 /// At least between two questions for a newer one.
 const SOON: Duration = Duration::from_secs(1);

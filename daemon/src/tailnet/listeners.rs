@@ -1,5 +1,7 @@
 //! Listeners at the addresses that this machine has in its tailnet: they come and go with these.
 
+mod problems;
+
 use std::{
     collections::BTreeMap,
     net::{IpAddr, SocketAddr},
@@ -13,7 +15,7 @@ use tokio::sync::Notify;
 use super::{Phase, Tailnet, certificate::Certificate};
 use crate::{
     certificates::{self, Certificates},
-    config::{Allowed, TailnetMode},
+    config::TailnetMode,
 };
 
 /// The listeners of the configured ports.
@@ -30,9 +32,17 @@ struct Bound {
     ports: Vec<Port>,
     open: BTreeMap<SocketAddr, u16>,
     /// What could not be bound, and why.
-    faults: Vec<String>,
+    faults: Vec<Fault>,
     /// The same at the last attempt, which the log says already.
-    said: Vec<String>,
+    said: Vec<Fault>,
+}
+
+/// An address that could not be bound.
+#[derive(Clone, PartialEq, Eq)]
+struct Fault {
+    at: SocketAddr,
+    /// That, and why, in a sentence.
+    detail: String,
 }
 
 /// One port.
@@ -119,7 +129,8 @@ impl TailnetListeners {
 
     /// What could not be bound, in sentences.
     pub(crate) fn faults(&self) -> Vec<String> {
-        self.bound().faults.clone()
+        let bound = self.bound();
+        bound.faults.iter().map(|fault| fault.detail.clone()).collect()
     }
 
     /// Binds everything, where nothing is bound any more: at the start, and after a lock-down. What cannot be bound is said, and
@@ -187,44 +198,13 @@ impl TailnetListeners {
                 Some(endpoint.serving(config))
             }
             Err(error) => {
-                let fault = format!("{at}, an address of the tailnet, cannot be bound: {error}");
-                if self.bound().note(&fault) {
-                    tracing::error!("{fault}");
+                let detail = format!("{at}, an address of the tailnet, cannot be bound: {error}");
+                if self.bound().note(at, &detail) {
+                    tracing::error!("{detail}");
                 }
                 None
             }
         }
-    }
-
-    /// What keeps devices from coming over the tailnet, each with what to do about it.
-    pub(crate) fn problems(&self) -> Vec<String> {
-        let (seen, allow) = (self.tailnet.seen(), self.tailnet.allowed().clone());
-        let bound = self.bound();
-        let mut problems = bound.faults.clone();
-        let why = match self.tailnet.mode() {
-            TailnetMode::Embedded => unjoined(&seen, self.tailnet.login_page()),
-            TailnetMode::Off | TailnetMode::Host => unreachable(&seen),
-        };
-        problems.extend(why.map(|why| match bound.ports.is_empty() {
-            true => format!("the tailnet is not there: {why}"),
-            false => format!("no listener of the tailnet can be reached: {why}"),
-        }));
-        let tags = seen.node.as_ref().map_or(&[][..], |node| &node.tags);
-        if !tags.is_empty() && allow.contains(&Allowed::Oneself) {
-            problems.push(format!(
-                "this machine's node is tagged ({}) and belongs to no user: \"self\" in tailnet.allow means nobody; name \
-                 logins or tags",
-                tags.join(", ")
-            ));
-        }
-        problems.extend(self.tailnet.deafness());
-        if let Certificate::Failed(why) = self.tailnet.certificate() {
-            problems.push(format!("browsers warn of the certificate: {why}"));
-        }
-        if allow.is_empty() {
-            problems.push("tailnet.allow is empty: nobody may come over the tailnet".to_owned());
-        }
-        problems
     }
 
     /// What there is to say of the tailnet. While the daemon is locked down none of its listeners is open.
@@ -256,7 +236,7 @@ impl TailnetListeners {
                 Certificate::Served(until) => TailnetCertificate::Served {
                     until: certificates::timestamp(until),
                 },
-                Certificate::Failed(_) => TailnetCertificate::Failed,
+                Certificate::Failed { .. } => TailnetCertificate::Failed,
             },
             problems: self.problems(),
         }
@@ -301,49 +281,12 @@ impl Bound {
     }
 
     /// Notes what could not be done; says whether it is new since the attempt before.
-    fn note(&mut self, fault: &str) -> bool {
-        self.faults.push(fault.to_owned());
-        !self.said.iter().any(|said| said == fault)
-    }
-}
-
-fn unreachable(seen: &super::Seen) -> Option<String> {
-    match seen.phase {
-        None => {
-            let trouble = seen.trouble.as_deref().unwrap_or("tailscaled was not asked yet");
-            Some(format!(
-                "{trouble}; see `systemctl status tailscaled` and tailnet.socket"
-            ))
-        }
-        Some(Phase::Starting) => Some("tailscaled is still starting".to_owned()),
-        Some(Phase::NeedsLogin) => {
-            Some("this machine is not signed in; `sudo tailscale up` does it".to_owned())
-        }
-        Some(Phase::Stopped) => Some("it is switched off; `sudo tailscale up` switches it on".to_owned()),
-        Some(Phase::Running) => seen
-            .addresses()
-            .is_some_and(|addresses| addresses.is_empty())
-            .then(|| "this machine has no address in it".to_owned()),
-    }
-}
-
-/// Why the daemon's own node is not in its tailnet.
-fn unjoined(seen: &super::Seen, page: Option<String>) -> Option<String> {
-    match seen.phase {
-        Some(Phase::Running) => None,
-        Some(Phase::NeedsLogin) => Some(match page {
-            Some(page) => format!("somebody has to take the daemon's own node in, at {page}"),
-            None => "the key of the daemon's own node is over; a new one in the file of tailnet.auth_key_file and a restart \
-                     take it in again"
-                .to_owned(),
-        }),
-        Some(Phase::Starting | Phase::Stopped) => {
-            Some("the daemon's own node is not in its tailnet yet: its control server has not answered".to_owned())
-        }
-        None => {
-            let trouble = seen.trouble.as_deref().unwrap_or("the daemon's own node was not started yet");
-            Some(format!("{trouble}; see tailnet.control_url and tailnet.auth_key_file"))
-        }
+    fn note(&mut self, at: SocketAddr, detail: &str) -> bool {
+        let detail = detail.to_owned();
+        let fault = Fault { at, detail };
+        let is_new = !self.said.contains(&fault);
+        self.faults.push(fault);
+        is_new
     }
 }
 

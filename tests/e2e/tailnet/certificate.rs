@@ -4,7 +4,7 @@ use std::{net::SocketAddr, time::Duration};
 
 use certs::{IDENTITY_SERVER_NAME, SpkiPin};
 use harness::{TestDaemon, TlsClient, Tunnel, shown, until};
-use protocol::access::TailnetCertificate;
+use protocol::{access::TailnetCertificate, condition::TailnetProblemKind};
 use rustix::process::Signal;
 use rustls::pki_types::{CertificateDer, pem::PemObject};
 
@@ -83,10 +83,15 @@ async fn failing_to_get_it_is_a_warning_and_the_identitys_own_serves() {
         let tailnet = status(&daemon).await.tailnet.unwrap();
         (tailnet.certificate == TailnetCertificate::Failed).then_some(tailnet.problems)
     };
-    let problems = until("the certificate to fail", failed).await.join(" ");
+    let problems = until("the certificate to fail", failed).await;
+    let [problem] = &problems[..] else {
+        panic!("{problems:?}")
+    };
+    assert_eq!(problem.kind, TailnetProblemKind::Certificate);
+    let hint = problem.hint.as_deref().unwrap();
     assert!(
-        problems.contains("cert access denied") && problems.contains("--operator"),
-        "{problems}"
+        problem.detail.contains("cert access denied") && hint.contains("--operator"),
+        "{problem:?}"
     );
     assert_eq!(pin_at(phone.address(), tailscaled.name()).await, daemon.pin());
 }

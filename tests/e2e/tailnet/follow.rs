@@ -1,10 +1,10 @@
 //! What tailscaled says is followed: it hangs, dies and comes back, and addresses and owners change.
 
 use harness::{TestDaemon, TlsClient, Tunnel, until};
-use protocol::{access::TailnetState, attach::Mode};
+use protocol::{access::TailnetState, attach::Mode, condition::TailnetProblemKind};
 use serde_json::json;
 
-use super::{BOB, NODE, PHONE, attached_phone, listener_at, paired, shut_out, status, tailnet};
+use super::{BOB, NODE, PHONE, attached_phone, listener_at, paired, says, shut_out, status, tailnet};
 
 /// Waits until the status says this of the tailnet.
 async fn until_it_is(daemon: &TestDaemon, state: TailnetState) {
@@ -54,9 +54,8 @@ async fn one_that_dies_and_starts_again_leaves_the_listener_and_who_is_attached(
     tailscaled.kill().await;
     until_it_is(&daemon, TailnetState::Unknown).await;
     shut_out(PHONE, phone.at).await;
-    let problems = async || status(&daemon).await.tailnet.unwrap().problems.join(" ");
-    let deaf = "who comes over the tailnet cannot be asked";
-    assert!(problems().await.contains(deaf), "{}", problems().await);
+    assert!(says(&daemon, TailnetProblemKind::Away).await);
+    assert!(says(&daemon, TailnetProblemKind::WhoIs).await);
     phone.attached.send_input(b"still here\n").await;
     phone.attached.until("still here").await;
     // It knows nothing of itself at first.
@@ -69,7 +68,7 @@ async fn one_that_dies_and_starts_again_leaves_the_listener_and_who_is_attached(
     until_it_is(&daemon, TailnetState::Running).await;
     assert_eq!(listener_at(&daemon, NODE).await, phone.at);
     until_it_comes_in(&daemon, &phone.tunnel).await;
-    assert!(!problems().await.contains(deaf));
+    assert!(!says(&daemon, TailnetProblemKind::WhoIs).await);
     phone.attached.send_input(b"and after\n").await;
     phone.attached.until("and after").await;
 }
@@ -79,10 +78,7 @@ async fn what_is_said_of_peers_who_could_not_be_asked_about_ends_without_another
     let tailscaled = tailnet();
     let daemon = tailscaled.daemon(r#"["self"]"#).await;
     let at = listener_at(&daemon, NODE).await;
-    let is_deaf = async || {
-        let problems = status(&daemon).await.tailnet.unwrap().problems.join(" ");
-        problems.contains("who comes over the tailnet cannot be asked")
-    };
+    let is_deaf = async || says(&daemon, TailnetProblemKind::WhoIs).await;
     tailscaled.hang(true);
     shut_out(BOB, at).await;
     assert!(is_deaf().await);

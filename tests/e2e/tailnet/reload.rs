@@ -1,9 +1,13 @@
 //! Another list of who may come, while they are there.
 
 use harness::{DaemonOptions, Tailscaled, TestDaemon, Tunnel, until};
-use protocol::{access::Status, attach::Mode, condition::DegradedKind};
+use protocol::{
+    access::Status,
+    attach::Mode,
+    condition::{DegradedKind, TailnetProblemKind},
+};
 
-use super::{BOB, NODE, PHONE, attached_phone, listener_at, paired, shut_out, status, tailnet};
+use super::{BOB, NODE, PHONE, attached_phone, listener_at, paired, says, shut_out, status, tailnet};
 
 /// Why the daemon is not as it is configured.
 fn degraded_of(status: &Status) -> String {
@@ -61,9 +65,10 @@ async fn what_is_switched_off_closes_at_once_and_what_waits_for_a_restart_says_s
     phone.attached.until("still here").await;
     reload(&daemon, &tailscaled.config("[]")).await;
     phone.attached.until_closed().await;
-    let said = || async {
-        let problems = status(&daemon).await.tailnet.unwrap().problems.join(" ");
-        problems.contains("tailnet.allow is empty").then_some(())
+    let said = async || {
+        says(&daemon, TailnetProblemKind::NobodyAllowed)
+            .await
+            .then_some(())
     };
     until("the status to say so", said).await;
 }

@@ -10,7 +10,7 @@ use std::{
 
 use futures_util::{FutureExt, future::BoxFuture};
 use pairing::Generation;
-use protocol::access::TailnetState;
+use protocol::{access::TailnetState, condition::TailnetProblemKind};
 use server::{Listener, RemotePeer, UserspaceListener, UserspaceStream, WhoIs, WhoIsAnswer};
 use tokio::{
     io::duplex,
@@ -362,12 +362,17 @@ async fn what_keeps_the_node_away_is_said_with_what_to_do_and_no_listener_starts
         *fake.own.lock().unwrap() = own;
         listeners.tailnet().look().await.ok();
         assert!(listeners.bind().await.is_empty());
-        let said = listeners.problems().join(" ");
+        let problems = listeners.problems();
+        let [away, nobody] = &problems[..] else {
+            panic!("{problems:?}")
+        };
+        assert_eq!(away.kind, TailnetProblemKind::Away);
+        assert_eq!(nobody.kind, TailnetProblemKind::NobodyAllowed);
+        let said = away.in_words();
         assert!(
             said.contains("no listener of the tailnet can be reached") && said.contains(words),
             "{said}"
         );
-        assert!(said.contains("tailnet.allow is empty"), "{said}");
     }
 }
 

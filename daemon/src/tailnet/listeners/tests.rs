@@ -1,13 +1,14 @@
 use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
 use certs::{Identity, Names};
+use protocol::condition::TailnetProblemKind;
 use tempfile::TempDir;
 
 use super::{Bound, TailnetListeners};
 use crate::{
     certificates::{self, Certificates},
     config::Allowed,
-    tailnet::{LocalApi, OwnNode, Phase, Seen, Tailnet, Way},
+    tailnet::{LocalApi, OwnNode, Phase, Seen, Tailnet, Way, certificate::Certificate},
 };
 
 fn listeners(allow: &[Allowed]) -> (TempDir, TailnetListeners) {
@@ -95,7 +96,9 @@ async fn what_is_not_known_changes_nothing_and_a_tailnet_that_is_left_closes_eve
     assert_eq!(listeners.plan().await.close, open);
     assert!(listeners.open().is_empty());
     let problems = listeners.problems();
-    assert!(problems[0].contains("`sudo tailscale up`"), "{problems:?}");
+    assert_eq!(problems[0].kind, TailnetProblemKind::Away);
+    let hint = problems[0].hint.as_deref().unwrap();
+    assert!(hint.contains("`sudo tailscale up`"), "{problems:?}");
 }
 
 #[tokio::test]
@@ -107,7 +110,9 @@ async fn an_address_that_cannot_be_bound_is_said_and_keeps_no_other_from_it() {
     assert_eq!(listeners.bind().await.len(), 1);
     assert!(listeners.has_faults());
     let problems = listeners.problems();
-    assert!(problems[0].starts_with("192.0.2.1:0"), "{problems:?}");
+    let address = "192.0.2.1:0".to_owned();
+    assert!(problems[0].detail.starts_with(&address), "{problems:?}");
+    assert_eq!(problems[0].kind, TailnetProblemKind::Unbound { address });
     tailnet.see(running(&["127.0.0.2"]));
     listeners.plan().await;
     assert!(!listeners.has_faults() && listeners.problems().is_empty());
@@ -118,7 +123,8 @@ fn the_log_is_told_a_fault_once_and_again_what_was_well_meanwhile() {
     let mut bound = Bound::default();
     let mut attempt = |faults: &[&str]| -> Vec<bool> {
         bound.begin();
-        faults.iter().map(|fault| bound.note(fault)).collect()
+        let at = "127.0.0.2:7443".parse().unwrap();
+        faults.iter().map(|fault| bound.note(at, fault)).collect()
     };
     assert_eq!(attempt(&["this"]), [true]);
     assert_eq!(attempt(&["this", "that"]), [false, true]);
@@ -203,18 +209,56 @@ fn what_keeps_devices_away_is_said_with_what_to_do() {
     let said = |allow: &[Allowed], seen: Seen| {
         let (_home, listeners) = listeners(allow);
         listeners.tailnet().see(seen);
-        listeners.problems().join("; ")
+        let problems = listeners.problems().into_iter();
+        let (kinds, words): (Vec<_>, Vec<_>) = problems
+            .map(|problem| (problem.kind.clone(), problem.in_words()))
+            .unzip();
+        (kinds, words.join(" / "))
     };
-    let oneself = [Allowed::Oneself];
-    assert!(said(&oneself, Seen::default()).contains("tailnet.socket"));
-    assert!(said(&[], running(&["127.0.0.2"])).contains("tailnet.allow is empty"));
-    assert!(said(&oneself, running(&[])).contains("no address"));
     let mut tagged = running(&["127.0.0.2"]);
     tagged.node.as_mut().unwrap().tags = vec!["tag:box".to_owned()];
-    let problem = said(&oneself, tagged.clone());
-    assert!(
-        problem.contains("tag:box") && problem.contains("means nobody"),
-        "{problem}"
-    );
-    assert_eq!(said(&[Allowed::Tag("tag:phone".to_owned())], tagged), "");
+    let oneself = [Allowed::Oneself];
+    for (allow, seen, kind, wants) in [
+        (
+            &oneself[..],
+            Seen::default(),
+            TailnetProblemKind::Away,
+            "tailnet.socket",
+        ),
+        (&oneself, running(&[]), TailnetProblemKind::Away, "no address"),
+        (
+            &[],
+            running(&["127.0.0.2"]),
+            TailnetProblemKind::NobodyAllowed,
+            "tailnet.allow is empty",
+        ),
+        (
+            &oneself,
+            tagged.clone(),
+            TailnetProblemKind::SelfIsNobody,
+            "(tag:box)",
+        ),
+    ] {
+        let (kinds, words) = said(allow, seen);
+        assert!(kinds == [kind] && words.contains(wants), "{words}");
+    }
+    let (kinds, words) = said(&[Allowed::Tag("tag:phone".to_owned())], tagged);
+    assert!(kinds.is_empty(), "{words}");
+}
+
+#[test]
+fn a_certificate_that_could_not_be_had_is_said_with_why_and_what_to_do() {
+    let (_home, listeners) = listeners(&[Allowed::Oneself]);
+    listeners.tailnet().see(running(&["127.0.0.2"]));
+    let failed = Certificate::Failed {
+        why: "access denied".to_owned(),
+        hint: Some("ask for it"),
+    };
+    listeners.tailnet().certificate.send_replace(failed);
+    let [problem] = &listeners.problems()[..] else {
+        panic!("{:?}", listeners.problems())
+    };
+    assert_eq!(problem.kind, TailnetProblemKind::Certificate);
+    assert!(problem.detail.ends_with("access denied"), "{problem:?}");
+    assert_eq!(problem.hint.as_deref(), Some("ask for it"));
 }
