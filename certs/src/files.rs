@@ -110,7 +110,8 @@ pub fn read_foreign(path: &Path, has_key: bool) -> Result<Zeroizing<Vec<u8>>, Fi
 /// # Errors
 /// When it is a link, or has another owner or mode.
 pub fn check(path: &Path) -> Result<bool, FileError> {
-    Ok(open(path, OFlags::RDONLY)?.is_some())
+    // PATH: a file that this process has locked stays so, though closing any other of its descriptors unlocks it (fcntl(2)).
+    Ok(open(path, OFlags::PATH)?.is_some())
 }
 
 /// Writes a new private file whole: it appears under its name complete and synced, or not at all.

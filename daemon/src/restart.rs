@@ -18,10 +18,19 @@ use std::{
 
 use axum::response::{IntoResponse, Response};
 use protocol::Problem;
+use server::store::OlderStore;
 use terminal::DescriptorLimit;
 use tokio::time::timeout;
 
-use crate::{app::Run, executable, lock::Lock, service, service::Passed, tasks, up::UpError};
+use crate::{
+    app::Run,
+    executable,
+    lock::Lock,
+    service,
+    service::Passed,
+    tasks,
+    up::{self, UpError},
+};
 
 /// What this process was started with, and whether it is to be started so again.
 #[derive(Debug)]
@@ -159,10 +168,11 @@ impl Restart {
     }
 }
 
-/// Whether what is configured by now lets a daemon start.
+/// Whether what is configured and stored by now lets a daemon start.
 fn would_start(run: &Run) -> Result<(), UpError> {
     let config = run.reloads.next(&run.paths)?;
-    run.doors.check(&config, &run.paths.socket())
+    run.doors.check(&config, &run.paths.socket())?;
+    up::store(&run.paths, OlderStore::Refused)
 }
 
 impl IntoResponse for NotRestarted {

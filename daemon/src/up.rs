@@ -15,7 +15,7 @@ use server::{
     Access, Crashed, Deps, Listener, LockdownFile, OpenDoors, Server, ServerConfig, Shutdown, Stop, clock,
     limits::Limits,
     random,
-    store::{OlderStore, Store},
+    store::{Look, OlderStore, Store, StoreError},
 };
 use terminal::{DescriptorLimit, Size};
 use tokio::task::JoinSet;
@@ -70,13 +70,14 @@ impl UpOptions {
     }
 }
 
-/// Whether a daemon with these options would take what is configured, as far as that can be told while another serves.
+/// Whether a daemon with these options would take what is configured and stored, as far as that can be told while another serves.
 ///
 /// # Errors
 /// What would keep it from starting.
 pub fn check(options: &UpOptions) -> Result<(), UpError> {
     let paths = Paths::find(options.dir.as_deref())?;
-    configuration(&paths, &options.flags()).map(drop)
+    configuration(&paths, &options.flags())?;
+    store(&paths, options.older_store())
 }
 
 /// The configuration with which a daemon would start, if its certificate can be used too.
@@ -88,6 +89,20 @@ pub(crate) fn configuration(paths: &Paths, flags: &[(&'static str, String)]) -> 
     match certificates::read_own(&config, certificates::now()) {
         Err(error) if !error.is_of_time() => Err(error.into()),
         Ok(_) | Err(_) => Ok(config),
+    }
+}
+
+/// Whether a daemon could open the store, which another may have open meanwhile; where there is none it makes one.
+///
+/// # Errors
+/// As [`Store::open_with`].
+pub(crate) fn store(paths: &Paths, older: OlderStore) -> Result<(), UpError> {
+    match (Look::at(&paths.store(), &paths.keys()), older) {
+        (Ok(_), _) => Ok(()),
+        // That it cannot be looked at keeps no daemon from opening it.
+        (Err(StoreError::Copy(_)), _) => Ok(()),
+        (Err(StoreError::Older { .. } | StoreError::Missing { .. }), OlderStore::Accepted) => Ok(()),
+        (Err(error), _) => Err(error.into()),
     }
 }
 

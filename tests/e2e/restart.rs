@@ -281,10 +281,51 @@ async fn what_the_next_daemon_would_refuse_is_refused_before_anything_ends() {
 }
 
 #[tokio::test]
+async fn a_store_that_the_next_daemon_would_refuse_is_refused_before_anything_ends() {
+    let daemon = TestDaemon::start().await;
+    let session = daemon.owner().shell("read x").await;
+    let before: Status = daemon.owner().get("/v1/status").await.ok();
+    let locks = posix_locks(daemon.pid());
+    let (key, store) = (
+        daemon.folder().join("keys/audit.key"),
+        daemon.folder().join("transom.db"),
+    );
+    for (file, why) in [(&key, "audit.key is missing"), (&store, "transom.db is")] {
+        let away = file.with_extension("away");
+        fs::rename(file, &away).unwrap();
+        for command in [&["restart"][..], &["restart", "--force"]] {
+            let refused = daemon.cli(command).await;
+            assert_eq!(refused.code, 1, "{refused:?}");
+            assert!(refused.stderr.contains(why), "{refused:?}");
+            assert!(refused.stderr.contains("goes on as before"), "{refused:?}");
+        }
+        fs::rename(&away, file).unwrap();
+    }
+    let after: Status = daemon.owner().get("/v1/status").await.ok();
+    assert_eq!((after.pid, after.life), (before.pid, before.life));
+    assert!(!locks.is_empty());
+    assert_eq!(
+        posix_locks(daemon.pid()),
+        locks,
+        "the store is this daemon's still"
+    );
+    let done = daemon.cli(&["restart"]).await;
+    assert_eq!(done.code, 0, "{done:?}");
+    assert_eq!(daemon.owner().session(&session.id).await.exit, None);
+}
+
+#[tokio::test]
 async fn a_daemon_that_hangs_is_not_killed_for_one_that_would_not_start() {
     let daemon = TestDaemon::start().await;
-    fs::write(daemon.folder().join("config.toml"), "[listen\n").unwrap();
     daemon.signal(Signal::STOP);
+    let key = daemon.folder().join("keys/audit.key");
+    let away = key.with_extension("away");
+    fs::rename(&key, &away).unwrap();
+    let refused = daemon.cli(&["restart", "--force"]).await;
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(refused.stderr.contains("audit.key is missing"), "{refused:?}");
+    fs::rename(&away, &key).unwrap();
+    fs::write(daemon.folder().join("config.toml"), "[listen\n").unwrap();
     let refused = daemon.cli(&["restart", "--force"]).await;
     assert_eq!(refused.code, 64, "{refused:?}");
     daemon.signal(Signal::CONT);
@@ -317,6 +358,20 @@ async fn next_life(daemon: &TestDaemon, before: &Status) -> Status {
         (status.life != before.life).then_some(status)
     })
     .await
+}
+
+/// The locks by fcntl(2) that a process holds: device and inode of the files, and which bytes (proc_locks(5)).
+fn posix_locks(pid: u32) -> Vec<String> {
+    let locks = fs::read_to_string("/proc/locks").unwrap();
+    let fields = locks
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let mut own: Vec<String> = fields
+        .filter(|fields| fields[1] == "POSIX" && fields[4] == pid.to_string())
+        .map(|fields| fields[5..].join(" "))
+        .collect();
+    own.sort();
+    own
 }
 
 fn rows(folder: &Path, action: &str) -> i64 {
