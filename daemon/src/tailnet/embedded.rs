@@ -8,7 +8,10 @@ use std::{
     io,
     net::{IpAddr, SocketAddr},
     path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
     time::Duration,
 };
 
@@ -26,7 +29,8 @@ use crate::config::NodeOptions;
 
 /// A node that runs in this process, as far as it is of interest. What it says of others it was told by its control server.
 pub(super) trait Stack: Send + Sync + 'static {
-    /// The node itself; pending while its control server has not told.
+    /// The node itself; pending while its control server has not told. An error is of the moment, as while a part of it begins
+    /// anew.
     fn own(&self) -> BoxFuture<'_, Result<Own, NodeError>>;
 
     /// The node that has an address; none where nobody has.
@@ -51,6 +55,8 @@ pub(super) enum Own {
     Inside(NodeFacts),
     /// Somebody has to take it in, at this page.
     Outside(String),
+    /// Nowhere: it has ended.
+    Ended(NodeError),
 }
 
 /// A node, as a control server tells of it.
@@ -82,6 +88,8 @@ pub(super) struct Embedded {
     trouble: Mutex<Option<NodeError>>,
     /// Where it can be taken in.
     page: Mutex<Option<String>>,
+    /// How often in a row it could not say where it stands.
+    failures: AtomicU32,
     /// How long it may take to say what it knows by itself.
     quick: Duration,
 }
@@ -99,6 +107,7 @@ impl Embedded {
             running: watch::Sender::new(None),
             trouble: Mutex::default(),
             page: Mutex::default(),
+            failures: AtomicU32::new(0),
             quick: QUICK,
         }
     }
@@ -113,7 +122,8 @@ impl Embedded {
         Ok(())
     }
 
-    /// What it is, and whether it is in its tailnet. One that has ended is let go of.
+    /// What it is, and whether it is in its tailnet. One that has ended is let go of, with all its streams; one that fails to say
+    /// so a few times in a row is taken for ended.
     pub(super) async fn status(&self) -> Result<(Phase, Option<OwnNode>), NodeError> {
         let Some(stack) = self.stack() else {
             let trouble = held(&self.trouble).clone();
@@ -125,6 +135,11 @@ impl Embedded {
             _ => None,
         };
         *held(&self.page) = page;
+        let failures = match &own {
+            Ok(Err(_)) => self.failures.load(Ordering::Relaxed) + 1,
+            _ => 0,
+        };
+        self.failures.store(failures, Ordering::Relaxed);
         match own {
             Err(_) => Ok((Phase::Starting, None)),
             Ok(Ok(Own::Outside(_))) => Ok((Phase::NeedsLogin, None)),
@@ -135,7 +150,9 @@ impl Embedded {
                 };
                 Ok((phase, Some(node.own())))
             }
-            Ok(Err(error)) => {
+            Ok(Err(error)) if failures < FAILURES => Err(error),
+            Ok(Ok(Own::Ended(error)) | Err(error)) => {
+                self.failures.store(0, Ordering::Relaxed);
                 *held(&self.trouble) = Some(error.clone());
                 self.running.send_replace(None);
                 Err(error)
@@ -227,6 +244,10 @@ const NOT_RUNNING: &str = "the daemon's own node does not run";
 
 /// For what it knows by itself: well within the time of a TLS handshake, which waits for it.
 const QUICK: Duration = Duration::from_secs(2);
+
+/// Looks in a row at which it could not say where it stands, until it is taken for ended: by then it had some seconds to begin a
+/// part of itself anew, through which its streams live.
+const FAILURES: u32 = 5;
 
 /// Between two looks at it.
 const LOOK: Duration = Duration::from_secs(5);

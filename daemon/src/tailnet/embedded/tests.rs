@@ -17,7 +17,7 @@ use tokio::{
     sync::{Notify, mpsc},
 };
 
-use super::{Embedded, NodeError, NodeFacts, Own, Stack, Starter};
+use super::{Embedded, FAILURES, NodeError, NodeFacts, Own, Stack, Starter};
 use crate::{
     config::{Allowed, NodeOptions, TailnetMode},
     tailnet::{NotOwn, Phase, Tailnet, listeners::tests::serving, way::Way},
@@ -260,7 +260,7 @@ async fn one_that_is_not_in_its_tailnet_yet_starts_and_one_that_ends_is_started_
     embedded.start().await.unwrap();
     assert_eq!(embedded.status().await.unwrap(), (Phase::Starting, None));
     let gone = NodeError("the control server cannot be reached".to_owned());
-    *first.own.lock().unwrap() = Some(Err(gone.clone()));
+    *first.own.lock().unwrap() = Some(Ok(Own::Ended(gone.clone())));
     assert_eq!(embedded.status().await, Err(gone));
     assert!(embedded.who_is("100.64.0.7".parse().unwrap()).await.is_err());
     embedded.start().await.unwrap();
@@ -274,11 +274,38 @@ async fn why_it_does_not_start_is_said_until_it_does() {
     assert_eq!(embedded.status().await, Err(trouble));
     let gone = NodeError("it ended".to_owned());
     let (first, second) = (Fake::running(), Fake::running());
-    *first.own.lock().unwrap() = Some(Err(gone.clone()));
+    *first.own.lock().unwrap() = Some(Ok(Own::Ended(gone.clone())));
     let embedded = starting(vec![first, second]);
     embedded.start().await.unwrap();
     assert_eq!(embedded.status().await, Err(gone.clone()));
     assert_eq!(embedded.status().await, Err(gone));
+    embedded.start().await.unwrap();
+    assert_eq!(embedded.status().await.unwrap().0, Phase::Running);
+}
+
+#[tokio::test]
+async fn one_that_cannot_tell_for_a_moment_goes_on_and_one_that_never_can_again_is_started_anew() {
+    let (first, second) = (Fake::running(), Fake::running());
+    *first.peers.lock().unwrap() = vec![node("nPhone", "100.64.0.7", &[])];
+    let embedded = starting(vec![Arc::clone(&first), second]);
+    embedded.start().await.unwrap();
+    let tells = first.own.lock().unwrap().clone();
+    let busy = NodeError("a part of it begins anew".to_owned());
+    for _ in 0..2 {
+        *first.own.lock().unwrap() = Some(Err(busy.clone()));
+        for _ in 1..FAILURES {
+            assert_eq!(embedded.status().await, Err(busy.clone()));
+        }
+        let phone = embedded.who_is("100.64.0.7".parse().unwrap()).await.unwrap();
+        assert_eq!(phone.unwrap().node_id, "nPhone");
+        first.own.lock().unwrap().clone_from(&tells);
+        assert_eq!(embedded.status().await.unwrap().0, Phase::Running);
+    }
+    *first.own.lock().unwrap() = Some(Err(busy.clone()));
+    for _ in 0..FAILURES {
+        assert_eq!(embedded.status().await, Err(busy.clone()));
+    }
+    assert_eq!(Arc::strong_count(&first), 1, "it is let go of");
     embedded.start().await.unwrap();
     assert_eq!(embedded.status().await.unwrap().0, Phase::Running);
 }
@@ -314,7 +341,7 @@ async fn a_listener_goes_on_in_the_node_that_comes_after() {
         listener.accept().await.unwrap().peer.ip().to_string(),
         "100.64.0.7"
     );
-    *first.own.lock().unwrap() = Some(Err(NodeError("it ended".to_owned())));
+    *first.own.lock().unwrap() = Some(Ok(Own::Ended(NodeError("it ended".to_owned()))));
     let mut accepting = Box::pin(listener.accept());
     assert!((&mut accepting).now_or_never().is_none());
     embedded.status().await.unwrap_err();

@@ -128,9 +128,8 @@ impl Stack for Node {
     fn own(&self) -> BoxFuture<'_, Result<Own, NodeError>> {
         Box::pin(async {
             if self.is_broken.load(Ordering::Acquire) {
-                return Err(NodeError(
-                    "the network stack of the daemon's own node has ended".to_owned(),
-                ));
+                let ended = "the network stack of the daemon's own node has ended";
+                return Ok(Own::Ended(NodeError(ended.to_owned())));
             }
             match self.device.is_authorized().await.map_err(|error| said(&error))? {
                 AuthState::NotAuthorized(page) => Ok(Own::Outside(page.to_string())),

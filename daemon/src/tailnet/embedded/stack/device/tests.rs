@@ -39,6 +39,16 @@ fn keys_that_cannot_be_read_are_said_and_left_as_they_are() {
     assert!(keys(&folder).unwrap_err().to_string().contains("0600"));
 }
 
+#[tokio::test]
+async fn where_its_keys_cannot_be_kept_it_does_not_start_and_names_the_folder() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("tailnet");
+    fs::write(&folder, "in the way").unwrap();
+    let refused = start(Arc::default(), folder.clone()).await;
+    let error = refused.err().unwrap().to_string();
+    assert!(error.contains(folder.to_str().unwrap()), "{error}");
+}
+
 #[test]
 fn the_key_that_takes_it_in_is_its_owners_alone_and_needed_once() {
     let home = tempfile::tempdir().unwrap();
