@@ -226,16 +226,13 @@ impl Certificates {
     }
 
     /// Completes, once for each, when one can be served by now that could not when it was read.
-    pub(crate) async fn own_begins(&self) {
+    pub(crate) async fn own_begins(&self, now: impl Fn() -> UnixTime) {
         loop {
-            let begins = self.held().begins;
-            let wait = begins.map(|begins| begins.as_secs().saturating_sub(now().as_secs()));
-            if wait == Some(0) {
+            let wait = wait_for(self.held().begins, now());
+            if wait.is_zero() {
                 self.held().begins = None;
                 return;
             }
-            // Clocks are set, as by a machine that has just started, and another may be noted meanwhile.
-            let wait = wait.map_or(GLANCE, |seconds| Duration::from_secs(seconds).min(GLANCE));
             sleep(wait).await;
         }
     }
@@ -326,6 +323,13 @@ pub(crate) async fn keep_fresh(certificates: Arc<Certificates>, stop: Stop) {
             Err(error) => tracing::error!(%error, "the certificate could not be made anew"),
         }
     }
+}
+
+/// How long until it is looked again whether a pair begins, and nothing once it has.
+fn wait_for(begins: Option<UnixTime>, now: UnixTime) -> Duration {
+    let wait = begins.map(|begins| begins.as_secs().saturating_sub(now.as_secs()));
+    // Clocks are set, as by a machine that has just started, and another may be noted meanwhile.
+    wait.map_or(GLANCE, |seconds| Duration::from_secs(seconds).min(GLANCE))
 }
 
 fn in_words(names: &Names) -> Vec<String> {

@@ -84,55 +84,36 @@ async fn the_users_own_pair_is_shown_for_its_names_and_the_pinned_leaf_to_native
 }
 
 #[tokio::test]
-async fn a_pair_that_has_ended_costs_nothing_but_itself_and_is_said() {
+async fn a_pair_that_has_ended_or_not_begun_costs_nothing_but_itself_and_is_said() {
     let authority = Authority::new();
-    let files = authority.issue_for_days("desk", &["desk.example"], -1);
-    let config = format!("{}names = [\"desk.example\"]\n", files.config());
-    let daemon = TestDaemon::start_with(options(config)).await;
-    let warnings = daemon.ready().warnings.join(" ");
-    assert!(warnings.contains("has expired"), "{warnings}");
-    let leaf = shown(daemon.address(), "desk.example").await;
-    assert_eq!(SpkiPin::of_certificate(&leaf).unwrap().to_string(), daemon.pin());
-    let status: Status = daemon.owner().get("/v1/status").await.ok();
-    assert_eq!(
-        status.degraded[0].kind,
-        DegradedKind::OwnCertificate,
-        "{status:?}"
-    );
-    assert!(status.degraded[0].detail.contains("has expired"), "{status:?}");
-    authority.issue("desk", &["desk.example"]);
-    until("the renewed pair", async || {
-        authority.accepts(daemon.address(), "desk.example").await.ok()
-    })
-    .await;
-    until("the end of what was said", async || {
-        let status: Status = daemon.owner().get("/v1/status").await.ok();
-        status.degraded.is_empty().then_some(())
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn a_pair_that_is_not_valid_yet_is_served_once_it_is() {
-    let authority = Authority::new();
-    // Where the start takes longer than that it is valid by then.
-    let mut ahead = std::time::Duration::from_secs(3);
-    let daemon = loop {
-        let files = authority.issue_ahead("desk", &["desk.example"], ahead);
+    let names = &["desk.example"];
+    let ended = authority.issue_for_days("ended", names, -1);
+    let ahead = authority.issue_ahead("ahead", names, std::time::Duration::from_secs(24 * 60 * 60));
+    for (file, files, why) in [
+        ("ended", ended, "has expired"),
+        ("ahead", ahead, "is not valid yet"),
+    ] {
         let config = format!("{}names = [\"desk.example\"]\n", files.config());
         let daemon = TestDaemon::start_with(options(config)).await;
-        if daemon.ready().warnings.join(" ").contains("is not valid yet") {
-            break daemon;
-        }
-        ahead *= 2;
-    };
-    let served = async || authority.accepts(daemon.address(), "desk.example").await.ok();
-    until("the pair", served).await;
-    until("the end of what was said", async || {
+        let warnings = daemon.ready().warnings.join(" ");
+        assert!(warnings.contains(why), "{warnings}");
+        let leaf = shown(daemon.address(), "desk.example").await;
+        assert_eq!(SpkiPin::of_certificate(&leaf).unwrap().to_string(), daemon.pin());
         let status: Status = daemon.owner().get("/v1/status").await.ok();
-        status.degraded.is_empty().then_some(())
-    })
-    .await;
+        let degraded = &status.degraded[0];
+        assert_eq!(degraded.kind, DegradedKind::OwnCertificate, "{status:?}");
+        assert!(degraded.detail.contains(why), "{status:?}");
+        authority.issue(file, names);
+        until("the renewed pair", async || {
+            authority.accepts(daemon.address(), "desk.example").await.ok()
+        })
+        .await;
+        until("the end of what was said", async || {
+            let status: Status = daemon.owner().get("/v1/status").await.ok();
+            status.degraded.is_empty().then_some(())
+        })
+        .await;
+    }
 }
 
 #[tokio::test]

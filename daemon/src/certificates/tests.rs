@@ -1,8 +1,9 @@
 use std::{io, net::IpAddr, sync::Arc, time::Duration};
 
 use certs::{Identity, Names, SpkiPin, UnixTime};
+use futures_util::FutureExt;
 
-use super::{Certificates, told_or_known};
+use super::{Certificates, GLANCE, told_or_known, wait_for};
 
 const DAY: u64 = 24 * 60 * 60;
 
@@ -125,4 +126,34 @@ fn what_the_tailnet_adds_stays_when_the_configuration_changes_and_goes_with_it()
             .reached_by()
             .contains(&"box.tail1234.ts.net".to_owned())
     );
+}
+
+#[test]
+fn a_pair_that_begins_is_waited_for_to_the_second_and_never_for_long_without_a_look_at_the_clock() {
+    let begins = UnixTime::since_unix_epoch(Duration::from_secs(1_000_000));
+    let at = |seconds| UnixTime::since_unix_epoch(Duration::from_secs(seconds));
+    for (now, wait) in [
+        (at(1_000_000), Duration::ZERO),
+        (at(1_000_001), Duration::ZERO),
+        (at(999_999), Duration::from_secs(1)),
+        (at(999_000), GLANCE),
+    ] {
+        assert_eq!(wait_for(Some(begins), now), wait, "{now:?}");
+        assert_eq!(wait_for(None, now), GLANCE);
+    }
+}
+
+#[tokio::test]
+async fn that_a_pair_begins_is_told_once_and_not_before() {
+    let home = tempfile::tempdir().unwrap();
+    let certificates = certificates(&home);
+    let is_told = |now| certificates.own_begins(|| now).now_or_never().is_some();
+    assert!(!is_told(day(2)), "none is awaited");
+    certificates.await_own(Some(day(2)));
+    assert!(!is_told(day(1)));
+    assert!(is_told(day(2)));
+    assert!(!is_told(day(3)));
+    certificates.await_own(Some(day(2)));
+    certificates.serve_own(None);
+    assert!(!is_told(day(3)), "another is served by now");
 }

@@ -22,7 +22,7 @@ use tokio::{
 };
 
 use super::{Wanted, by_itself, readdress, reload};
-use crate::{addresses::Changes, app::App, tasks};
+use crate::{addresses::Changes, app::App, certificates, tasks};
 
 /// Reloads whenever that is wanted, or a file of the configuration has changed, until the soft stop.
 pub(crate) async fn follow(app: App, stop: Stop) {
@@ -45,7 +45,7 @@ pub(crate) async fn follow(app: App, stop: Stop) {
             () = app.run.reloads.wanted.notified() => {
                 reload(&app, Wanted::Yes, by_itself()).await.ok();
             }
-            () = app.run.doors.certificates().own_begins() => {
+            () = app.run.doors.certificates().own_begins(certificates::now) => {
                 reload(&app, Wanted::No, by_itself()).await.ok();
             }
             () = watch.stirred() => {}
