@@ -61,6 +61,7 @@ fn node(tailnet: &TailnetStatus) -> Check {
                 "tailnet",
                 format!("the daemon's own node, which is experimental, is {name} ({addresses})"),
             )
+            .hint("of what is on its way to a device some may still leave after a revocation: deploy/README.md says how much")
         }
         TailnetState::Starting => Check::warning("tailnet", detail, hint),
         TailnetState::NeedsLogin | TailnetState::Stopped | TailnetState::Unknown => {
@@ -165,5 +166,6 @@ mod tests {
         let (state, words) = told(TailnetState::Running, &[]);
         assert_eq!(state, State::Ok);
         assert!(words.contains("desk.tail1234.ts.net (100.64.0.1)"), "{words}");
+        assert!(words.contains("after a revocation"), "{words}");
     }
 }
