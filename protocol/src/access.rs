@@ -9,6 +9,10 @@ use crate::{
     condition::{Degraded, TailnetProblem, Warning},
 };
 
+/// The header by which a request says for which run of the daemon it is meant ([`WhoAmI::life`]): another one answers 409
+/// `stale_life`, and does nothing.
+pub const LIFE_HEADER: &str = "transom-life";
+
 /// `GET /v1/health`: what anybody may know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]

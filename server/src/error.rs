@@ -92,6 +92,9 @@ pub enum Failure {
         /// What to do about it.
         hint: &'static str,
     },
+    /// What is asked was meant for another run of the daemon.
+    #[error("the daemon began anew since, and whoever asked saw what was before")]
+    StaleLife,
     /// The connection belongs to another principal.
     #[error("this connection belongs to another device")]
     OtherPrincipal,
@@ -248,6 +251,7 @@ impl Failure {
             Self::Withheld => (403, "withheld"),
             Self::UnknownOrigin { .. } => (403, "unknown_origin"),
             Self::NotFound(_) => (404, "not_found"),
+            Self::StaleLife => (409, "stale_life"),
             Self::MethodNotAllowed => (405, "method_not_allowed"),
             Self::BodyTooLarge => (413, "body_too_large"),
             Self::UnsupportedMediaType => (415, "unsupported_media_type"),

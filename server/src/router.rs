@@ -17,8 +17,9 @@ use axum::{
     routing::{MethodFilter, MethodRouter, on},
 };
 use futures_util::future::BoxFuture;
-use http::{Extensions, Method, request::Parts};
+use http::{Extensions, HeaderMap, Method, request::Parts};
 use pairing::{Authenticated, Denied, Permit, PermitScope, Principal, Scope};
+use protocol::access::LIFE_HEADER;
 
 use crate::{
     access::Access,
@@ -342,6 +343,7 @@ async fn authorised<S: PermitScope + 'static>(demand: &Demand, request: Request)
     } = authenticate::caller(&demand.access, &mut parts).await?;
     demand.access.connections().bind(&connection, &authenticated)?;
     let permit = permit::<S>(demand, &mut parts, &authenticated).await?;
+    is_of_this_life(&parts.headers, &demand.access.config().life)?;
     parts.extensions.insert(permit);
     Ok(Request::from_parts(parts, body))
 }
@@ -360,6 +362,13 @@ async fn permit<S: PermitScope>(
     };
     who.permit(resource)
         .map_err(|denied| Failure::denied(denied, who.principal()))
+}
+
+/// Whoever names a run of the daemon wants something of that one alone: of another, nobody saw the state that they act on.
+fn is_of_this_life(headers: &HeaderMap, life: &str) -> Result<(), Failure> {
+    let named = headers.get_all(LIFE_HEADER);
+    let is_this = named.iter().all(|named| named.as_bytes() == life.as_bytes());
+    is_this.then_some(()).ok_or(Failure::StaleLife)
 }
 
 /// Whether the principal's scopes reach only resources that are named for it.

@@ -45,6 +45,7 @@ impl Failure {
             Self::MethodNotAllowed => "use a method that the Allow header names",
             Self::BodyTooLarge => "send less at once",
             Self::UnsupportedMediaType => "send `Content-Type: application/json`",
+            Self::StaleLife => "look where it stands now, and ask again if it is still wanted",
             Self::OtherPrincipal => "ask again on a new connection",
             Self::UpgradeRequired => "open it as a WebSocket over HTTP/1.1",
             Self::TooManyFailures { .. } => {

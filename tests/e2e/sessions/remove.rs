@@ -1,7 +1,9 @@
 //! `DELETE /v1/sessions/{id}` and `POST /v1/sessions/{id}/restore`.
 
-use harness::{Answer, EventReader, Owner, TestDaemon, descendants, until};
+use harness::{Answer, Device, EventReader, Owner, TestDaemon, descendants, until};
+use pairing::Role;
 use protocol::{
+    access::{LIFE_HEADER, WhoAmI},
     events::Event,
     sessions::{Output, Session, SessionState},
 };
@@ -12,6 +14,15 @@ async fn remove(owner: &Owner, session: &Session, query: &str) -> Answer {
     owner.request("DELETE", &path, None::<&()>).await
 }
 
+/// Stops a session as a page does that saw it in this life of the daemon; the status of the answer.
+async fn stop(device: &Device, session: &Session, life: &str) -> u16 {
+    let path = format!("/v1/sessions/{}/stop", session.id);
+    let token = device.access().await;
+    let request = device.client().build("POST", &path, Some(&token), None::<&()>);
+    let answer = request.header(LIFE_HEADER, life).send().await;
+    answer.unwrap().status().as_u16()
+}
+
 async fn listed(owner: &Owner, query: &str) -> Vec<String> {
     let sessions: Vec<Session> = owner.get(&format!("/v1/sessions{query}")).await.ok();
     sessions.into_iter().map(|session| session.id).collect()
@@ -19,6 +30,23 @@ async fn listed(owner: &Owner, query: &str) -> Vec<String> {
 
 async fn until_event(events: &mut EventReader, is_it: impl Fn(&Event) -> bool) {
     while !is_it(&events.next().await.expect("the daemon runs").1) {}
+}
+
+#[tokio::test]
+async fn what_is_meant_for_another_life_of_the_daemon_is_not_done() {
+    let mut daemon = TestDaemon::start().await;
+    let mut device = daemon.device(Role::Operator).await;
+    let session = daemon.owner().shell("sleep 999").await;
+    let before: WhoAmI = device.get("/v1/whoami").await.ok();
+    daemon.kill_and_restart().await;
+    device.follow(&daemon);
+    let now: WhoAmI = device.get("/v1/whoami").await.ok();
+    assert_eq!(stop(&device, &session, &before.life).await, 409);
+    assert_eq!(
+        daemon.owner().session(&session.id).await.state,
+        SessionState::Running
+    );
+    assert_eq!(stop(&device, &session, &now.life).await, 200);
 }
 
 #[tokio::test]
