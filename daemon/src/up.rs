@@ -369,6 +369,7 @@ pub(crate) fn server_config(config: &Config, link_authority: Option<String>) -> 
     ServerConfig {
         life: format!("{:016x}", u64::from_be_bytes(random::bytes())),
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        app: web::build(),
         names: config.names.clone(),
         link_authority,
         noun: "session",

@@ -15,6 +15,7 @@ pub(crate) fn router() -> Router {
         .route("/", get(shell))
         .route("/pair", get(shell))
         .route("/guest", get(shell))
+        .route("/device", get(shell))
         .route("/s/{id}", get(shell))
         .route("/{*path}", get(file))
 }

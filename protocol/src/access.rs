@@ -64,6 +64,11 @@ pub struct WhoAmI {
     pub instance: String,
     /// The id of this run of the daemon: another one means that it restarted.
     pub life: String,
+    /// The build of the web app that this daemon serves, where it has one and says so: a page of another build was loaded
+    /// before an upgrade.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "ts", ts(optional))]
+    pub app: Option<String>,
 }
 
 /// `GET /v1/auth/challenge`: what every 401 of a listener carries, for a page that shall not be refused first.

@@ -45,6 +45,8 @@ pub struct ServerConfig {
     pub life: String,
     /// The daemon's version.
     pub version: String,
+    /// The build of the pages that it serves, for those that were loaded before; none where it serves none.
+    pub app: Option<String>,
     /// Further host names that a browser may use for this daemon, on a listener's own port. This and the limits below hold until
     /// [`Access::reconfigure`] brings others.
     pub names: Vec<String>,
@@ -67,6 +69,7 @@ impl ServerConfig {
         Self {
             life: format!("{:016x}", u64::from_be_bytes(random::bytes())),
             version: version.to_owned(),
+            app: None,
             names: Vec::new(),
             link_authority: None,
             noun,

@@ -436,6 +436,7 @@ fn server_config(limits: Limits) -> ServerConfig {
     ServerConfig {
         life: "0000000000000001".to_owned(),
         version: "0.1.0".to_owned(),
+        app: None,
         names: Vec::new(),
         link_authority: Some("localhost:7443".to_owned()),
         noun: "session",

@@ -33,6 +33,15 @@ pub fn is_present() -> bool {
     Dist::get(SHELL).is_some()
 }
 
+/// What tells this build of the app from every other; none where there is no app. Vite writes it into the page.
+pub fn build() -> Option<String> {
+    let shell = Dist::get(SHELL)?;
+    let page = str::from_utf8(&shell.data).ok()?;
+    let (_, rest) = page.split_once(BUILD)?;
+    let (build, _) = rest.split_once('"')?;
+    Some(build.to_owned())
+}
+
 /// The file at a path below the app's root, for example `assets/index-1a2b.js`, without a leading slash.
 pub fn asset(path: &str) -> Option<Asset> {
     if path.ends_with(COMPRESSED) {
@@ -85,6 +94,9 @@ fn content_type(path: &str) -> &'static str {
 /// The folder whose names Vite makes from a hash of the content.
 const HASHED: &str = "assets/";
 
+/// What stands in the page before the build's name.
+const BUILD: &str = "name=\"transom-build\" content=\"";
+
 /// What Vite appends to the name of a compressed copy.
 const COMPRESSED: &str = ".br";
 
@@ -92,7 +104,7 @@ const UNKNOWN: &str = "application/octet-stream";
 
 #[cfg(test)]
 mod tests {
-    use super::{SHELL, UNKNOWN, asset, compressed, is_present, paths};
+    use super::{SHELL, UNKNOWN, asset, build, compressed, is_present, paths};
 
     #[test]
     fn every_file_of_the_app_has_a_known_type() {
@@ -122,6 +134,15 @@ mod tests {
             assert!(script.contains("src=\"/assets/"), "{script}");
         }
         assert!(!shell.contains("://"), "the shell names another origin");
+    }
+
+    #[test]
+    fn the_build_has_a_name_wherever_there_is_an_app() {
+        let build = build();
+        assert_eq!(build.is_some(), is_present());
+        assert!(
+            build.is_none_or(|build| build.len() == 16 && build.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        );
     }
 
     #[test]

@@ -41,5 +41,6 @@ pub(crate) async fn show(
             .collect(),
         instance: access.instance.clone(),
         life: access.config.life.clone(),
+        app: access.config.app.clone(),
     }))
 }

@@ -98,7 +98,12 @@ instance: string,
 /**
  * The id of this run of the daemon: another one means that it restarted.
  */
-life: string, };
+life: string, 
+/**
+ * The build of the web app that this daemon serves, where it has one and says so: a page of another build was loaded
+ * before an upgrade.
+ */
+app?: string, };
 
 /**
  * `GET /v1/auth/challenge`: what every 401 of a listener carries, for a page that shall not be refused first.

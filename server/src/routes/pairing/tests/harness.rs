@@ -49,6 +49,7 @@ fn start(home: &FilePath, pairing: PairingLimits) -> Arc<Access> {
     let config = ServerConfig {
         life: "0011223344556677".to_owned(),
         version: "0".to_owned(),
+        app: None,
         names: Vec::new(),
         link_authority: Some("localhost:7443".to_owned()),
         noun: "thing",
