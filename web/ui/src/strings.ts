@@ -14,6 +14,7 @@ export const strings = {
     restarting: "Daemon restarting",
     too_many: "Too many connections",
     unwritten: "Daemon cannot write to its disk",
+    no_socket: "WebSocket blocked",
     ended: "Disconnected",
     finished: "Ended",
   },
@@ -135,6 +136,7 @@ export const strings = {
     unreadable: { title: "This page is of another version", text: "The daemon says what this page cannot read; one of them is newer than the other." },
     unknownPage: { title: "Nothing here", text: "This address names no screen of the app." },
   },
+  staleLife: "The daemon was restarted since you looked. See how it stands now, and do it again if it is still wanted.",
   pairCommand: "transom pair",
   statusCommand: "transom status",
 

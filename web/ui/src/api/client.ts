@@ -32,6 +32,8 @@ export interface CallOptions {
   signal?: AbortSignal | undefined;
   /** Milliseconds until the call counts as unanswered. */
   timeout?: number;
+  /** The run of the daemon that it is meant for: another one refuses it with `stale_life`. */
+  life?: string | null;
 }
 
 /** Calls the API and reads its JSON answer; an answer without a body is `undefined`. */
@@ -106,18 +108,18 @@ export async function recordingOf(bearer: Bearer, session: string): Promise<Blob
 }
 
 /** Ends a session's program. */
-export function stopSession(bearer: Bearer, session: string): Promise<unknown> {
-  return call("POST", `/v1/sessions/${session}/stop`, { bearer, timeout: STOP_TIMEOUT });
+export function stopSession(bearer: Bearer, session: string, life: string | null): Promise<unknown> {
+  return call("POST", `/v1/sessions/${session}/stop`, { bearer, life, timeout: STOP_TIMEOUT });
 }
 
 /** Deletes a session; it can be restored for a day. */
-export function deleteSession(bearer: Bearer, session: string): Promise<unknown> {
-  return call("DELETE", `/v1/sessions/${session}`, { bearer, timeout: STOP_TIMEOUT });
+export function deleteSession(bearer: Bearer, session: string, life: string | null): Promise<unknown> {
+  return call("DELETE", `/v1/sessions/${session}`, { bearer, life, timeout: STOP_TIMEOUT });
 }
 
 /** Takes a deletion back. */
-export function restoreSession(bearer: Bearer, session: string): Promise<unknown> {
-  return call("POST", `/v1/sessions/${session}/restore`, { bearer });
+export function restoreSession(bearer: Bearer, session: string, life: string | null): Promise<unknown> {
+  return call("POST", `/v1/sessions/${session}/restore`, { bearer, life });
 }
 
 /** Milliseconds since the epoch by the daemon's clock, as far as its answers told it: this device's own may be hours off. */
@@ -127,10 +129,11 @@ export function serverNow(): number {
 
 type PlainOptions = Omit<CallOptions, "bearer"> & { bearer?: string | undefined };
 
-async function send(method: string, path: string, { bearer, body, signal }: PlainOptions): Promise<Response> {
+async function send(method: string, path: string, { bearer, body, life, signal }: PlainOptions): Promise<Response> {
   const headers: Record<string, string> = {};
   if (bearer !== undefined) headers["Authorization"] = `Bearer ${bearer}`;
   if (body !== undefined) headers["Content-Type"] = "application/json";
+  if (life) headers["Transom-Life"] = life;
   try {
     return await fetch(path, {
       method,

@@ -167,6 +167,88 @@ test("a page from the back-forward cache is never taken for live", async () => {
   expect(world.kind).toBe("reconnecting");
 });
 
+test("a try that nobody answers is given up and followed by another", async () => {
+  world.connection.start();
+  await world.pass(29_999);
+  expect(world.kind).toBe("connecting");
+  await world.pass(1);
+  expect(world.kind).toBe("unreachable");
+  expect(world.runs[0]?.signal.aborted).toBe(true);
+  await world.pass(100);
+  expect(world.runs).toHaveLength(2);
+});
+
+test("a try that was under way when the page fell asleep is begun anew", async () => {
+  world.connection.start();
+  world.connection.sleep();
+  world.time += 60_000;
+  world.connection.wake();
+  expect(world.runs).toHaveLength(2);
+  expect(world.runs[0]?.signal.aborted).toBe(true);
+});
+
+test("a machine that slept behind its lid, with the page in view, opens a new link at once", async () => {
+  await world.live();
+  await world.pass(2_000);
+  expect(world.runs).toHaveLength(1);
+  await world.pass(3_600_000);
+  expect(world.runs).toHaveLength(2);
+  expect(world.runs[0]?.signal.aborted).toBe(true);
+});
+
+test("timers that are late because nobody looks are no sign of a sleep", async () => {
+  await world.live();
+  world.visible = false;
+  world.connection.sleep();
+  await world.pass(60_000);
+  expect(world.runs).toHaveLength(1);
+});
+
+test("a clock that is set back by hours in a blink leaves a live link alone, and the next sleep is noticed", async () => {
+  await world.live();
+  world.connection.sleep();
+  world.time -= 7_200_000;
+  world.connection.wake();
+  expect(world.runs).toHaveLength(1);
+  expect(world.kind).toBe("live");
+  world.connection.sleep();
+  world.time += 60_000;
+  world.connection.wake();
+  expect(world.runs).toHaveLength(2);
+});
+
+test("a clock that is set forward by hours costs one new link and no more", async () => {
+  await world.live();
+  await world.pass(7_200_000);
+  expect(world.runs).toHaveLength(2);
+  world.runs[1]?.opened();
+  await world.pass(2_000);
+  expect(world.runs).toHaveLength(2);
+  expect(world.kind).toBe("live");
+});
+
+test.each(["expired", "revoked", "unrecognised", "not_permitted"] as const)("%s that a new link is told ends it, after a cut as well", async (reason) => {
+  await world.live();
+  world.runs[0]?.end({ kind: "lost", why: "restarting" });
+  await settled();
+  await world.pass(100);
+  world.runs[1]?.end({ kind: "ended", reason });
+  await settled();
+  expect(world.connection.state.value).toEqual({ kind: "ended", reason });
+  world.connection.wake(true);
+  await world.pass(600_000);
+  expect(world.runs).toHaveLength(2);
+});
+
+test("a link that is cut for another role is opened anew, as the daemon takes it at once", async () => {
+  await world.live();
+  world.runs[0]?.end({ kind: "lost" });
+  await settled();
+  await world.pass(100);
+  world.runs[1]?.opened();
+  expect(world.kind).toBe("live");
+});
+
 test("a stream that died without a word is found by a probe", async () => {
   await world.live();
   await world.pass(10_000);

@@ -29,6 +29,7 @@ export class Connection {
   private readonly trip = signal<number | null>(null);
   private run: AbortController | null = null;
   private cancelTimer = (): void => {};
+  private cancelPulse = (): void => {};
   private hiddenAt: number | null = null;
   private openedAt: number | null = null;
   /** Cuts in a row, with no link between them that lasted. */
@@ -56,12 +57,15 @@ export class Connection {
     this.halt();
     const run = new AbortController();
     this.run = run;
+    // A try that nobody answers and nobody refuses is over at some time, too.
+    this.cancelTimer = this.surroundings.after(OPENING, () => this.closed(run, { kind: "lost" }));
     void this.link(() => this.opened(run), run.signal).then((end) => this.closed(run, end));
   }
 
   /** Stops without a state of its own: the screen that showed it is gone. */
   halt(): void {
     this.cancelTimer();
+    this.cancelPulse();
     this.run?.abort();
     this.run = null;
   }
@@ -78,14 +82,18 @@ export class Connection {
     this.hiddenAt = null;
     const state = this.current.peek();
     if (state.kind === "ended") return;
-    // After a longer sleep the system may have dropped the stream without a word.
+    // After a longer sleep the system may have dropped the stream, or the question for one, without a word.
     if (isWaiting(state) || restored || asleep >= SLEEP_NOTICED) this.restart();
-    else if (state.kind === "live") this.check();
+    else if (state.kind === "live") {
+      this.pulse();
+      this.check();
+    }
   }
 
   /** The page is hidden. */
   sleep(): void {
     this.hiddenAt ??= this.surroundings.now();
+    this.cancelPulse();
   }
 
   /** The system's word on the network. */
@@ -106,6 +114,19 @@ export class Connection {
     this.openedAt = this.surroundings.now();
     this.apply({ kind: "opened" });
     this.probeIn(FIRST_PROBE);
+    this.pulse();
+  }
+
+  /** Notices that the whole machine slept while the page was looked at, as behind a closed lid: nobody tells the page. */
+  private pulse(): void {
+    const due = this.surroundings.now() + PULSE;
+    this.cancelPulse();
+    this.cancelPulse = this.surroundings.after(PULSE, () => {
+      // A hidden page's timers are late by themselves, and it is asked when it is looked at again.
+      if (!this.surroundings.isVisible() || this.hiddenAt !== null) return;
+      if (this.surroundings.now() - due >= SLEPT) this.restart();
+      else this.pulse();
+    });
   }
 
   private closed(run: AbortController, end: LinkEnd): void {
@@ -174,5 +195,11 @@ const FIRST_PROBE = 400;
 const PROBE_EVERY = 10_000;
 /** Milliseconds hidden after which a live link is opened anew rather than trusted. */
 const SLEEP_NOTICED = 5_000;
+/** Milliseconds until a try counts as unanswered: a screen takes as long on the slowest link, and what it asks before has bounds of its own. */
+const OPENING = 30_000;
+/** Milliseconds by which such a look is late after a sleep; a busy page is not that late. */
+const SLEPT = 15_000;
+/** Milliseconds between two looks at the clock, while somebody looks at the page. */
+const PULSE = 2_000;
 /** Milliseconds after which a link counts as one that lasted: its cut is the first. */
 const LASTING = 5_000;

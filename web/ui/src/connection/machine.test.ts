@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { next, retryDelay, type ConnectionEvent, type ConnectionState } from "./machine";
+import { isWaiting, next, retryDelay, type ConnectionEvent, type ConnectionState } from "./machine";
 
 const lost = (at: number, online = true): ConnectionEvent => ({ kind: "lost", at, online });
 
@@ -34,6 +34,44 @@ test("a live connection stays live whatever the system says of the network", () 
 
 test("a connection that came back counts from the start when it is cut again", () => {
   expect(after(OPENED, lost(10), lost(20), OPENED, lost(30))).toEqual({ kind: "reconnecting", since: 30, attempt: 1 });
+});
+
+const WAITING = { since: 10, attempt: 2, why: "restarting" } as const;
+const STATES: Record<ConnectionState["kind"], ConnectionState> = {
+  connecting: { kind: "connecting" },
+  live: { kind: "live" },
+  reconnecting: { kind: "reconnecting", ...WAITING },
+  offline: { kind: "offline", ...WAITING },
+  unreachable: { kind: "unreachable", ...WAITING },
+  ended: { kind: "ended", reason: "revoked" },
+};
+const EVENTS = {
+  opened: OPENED,
+  lost: lost(99),
+  "lost offline": lost(99, false),
+  "network back": { kind: "network", online: true },
+  "network gone": { kind: "network", online: false },
+  ended: { kind: "ended", reason: "expired" },
+} as const satisfies Record<string, ConnectionEvent>;
+
+/** The whole machine: where each event leads from each state. */
+const TABLE: [ConnectionState["kind"], Record<keyof typeof EVENTS, ConnectionState["kind"]>][] = [
+  ["connecting", { opened: "live", lost: "unreachable", "lost offline": "offline", "network back": "connecting", "network gone": "connecting", ended: "ended" }],
+  ["live", { opened: "live", lost: "reconnecting", "lost offline": "offline", "network back": "live", "network gone": "live", ended: "ended" }],
+  ["reconnecting", { opened: "live", lost: "reconnecting", "lost offline": "offline", "network back": "reconnecting", "network gone": "offline", ended: "ended" }],
+  ["offline", { opened: "live", lost: "reconnecting", "lost offline": "offline", "network back": "reconnecting", "network gone": "offline", ended: "ended" }],
+  ["unreachable", { opened: "live", lost: "unreachable", "lost offline": "offline", "network back": "unreachable", "network gone": "offline", ended: "ended" }],
+  ["ended", { opened: "ended", lost: "ended", "lost offline": "ended", "network back": "ended", "network gone": "ended", ended: "ended" }],
+];
+const TRANSITIONS = TABLE.flatMap(([from, row]) => Object.entries(row).map(([event, to]) => [from, event as keyof typeof EVENTS, to] as const));
+
+test.each(TRANSITIONS)("%s, then %s: %s", (from, event, to) => {
+  const after = next(STATES[from], EVENTS[event]);
+  expect(after.kind).toBe(to);
+  // The word on what is shown is of its last true moment, and what the daemon said stays until it says else.
+  const kept = isWaiting(STATES[from]) && isWaiting(after);
+  if (kept) expect([after.since, after.why]).toEqual([10, "restarting"]);
+  if (from === "ended") expect(after).toEqual(STATES.ended);
 });
 
 test.each(["revoked", "expired", "unrecognised", "unpaired", "wrong_host", "not_permitted", "gone", "finished"] as const)(

@@ -20,7 +20,9 @@ export type LossReason =
   /** There are too many connections. */
   | "too_many"
   /** It cannot write to its disk, and so lets nobody in. */
-  | "unwritten";
+  | "unwritten"
+  /** It answers, and this browser opens no WebSocket to it: some do not where the certificate is not trusted. */
+  | "no_socket";
 
 /** Why a connection is over. */
 export type EndReason =

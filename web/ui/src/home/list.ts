@@ -3,7 +3,7 @@ import { sessions } from "../api/client";
 import { follow, type NumberedEvent } from "../api/events";
 import type { Link } from "../connection/connection";
 import { linkEndOf } from "../connection/refusals";
-import { authenticate, NoAccess } from "../keys/access";
+import { authenticate, identify, NoAccess, probeAs } from "../keys/access";
 import { bearerOf } from "../keys/proof";
 import type { Event, Exit, Session } from "../protocol";
 
@@ -64,7 +64,7 @@ export function clearList(): void {
   list.value = null;
   lastDeleted.value = null;
   newcomer.value = null;
-  place = { instance: null, seq: null };
+  place = { instance: null, seq: null, life: null };
 }
 
 /** Keeps the list true: the event stream from where it was left, and the whole state after each gap. */
@@ -76,14 +76,25 @@ export const followSessions: Link = async (opened, ended) => {
       place.instance = credential.instance;
     }
     const after = list.peek() === null ? null : place.seq;
-    const events = follow(bearerOf(credential), after, ended, () => after !== null && opened());
-    await consume(events, () => sessions(bearerOf(credential), ended), opened);
+    const heard = identify(credential, ended).then(({ life }) => void (place.life = life));
+    // Whose state it is that is shown is known before it counts as shown.
+    const shown = (): void => void heard.then(opened, () => undefined);
+    const events = follow(bearerOf(credential), after, ended, () => after !== null && shown());
+    await Promise.all([heard, consume(events, () => sessions(bearerOf(credential), ended), shown)]);
     return { kind: "lost" };
   } catch (error) {
     if (error instanceof NoAccess) return { kind: "ended", reason: error.reason };
     return ended.aborted ? { kind: "lost" } : linkEndOf(error);
   }
 };
+
+/** The run of the daemon whose state the list shows; null before it was heard. An action on the list is meant for that one. */
+export function listedLife(): string | null {
+  return place.life;
+}
+
+/** Asks whether the list is still true: a run that has begun since means that its stream has ended, whoever noticed. */
+export const probeSessions = probeAs((life) => life === place.life);
 
 /** Applies events in their order; those that come while the state is read again wait for it. */
 async function consume(
@@ -106,8 +117,8 @@ async function consume(
 
 type Role = Extract<Event, { kind: "device_paired" }>["role"];
 
-/** How far the stream of which daemon was read. */
-let place: { instance: string | null; seq: number | null } = { instance: null, seq: null };
+/** How far the stream of which daemon was read, and which run of it. */
+let place: { instance: string | null; seq: number | null; life: string | null } = { instance: null, seq: null, life: null };
 
 /** SIGHUP, SIGINT and SIGTERM: somebody's wish. SIGKILL may as well be the system's, short of memory. */
 const STOPPING = [1, 2, 15];

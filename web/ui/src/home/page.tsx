@@ -11,12 +11,12 @@ import { Command, Ended } from "../ui/message";
 import { Status } from "../ui/status";
 import { clockTime, startTicking } from "../ui/time";
 import type { Session } from "../protocol";
-import { followSessions, lastDeleted, list, newcomer, ordered } from "./list";
+import { followSessions, lastDeleted, list, listedLife, newcomer, ordered, probeSessions } from "./list";
 import { Row } from "./row";
 
 /** `/`: the sessions, live. */
 export function Home() {
-  const connection = useConnection(followSessions);
+  const connection = useConnection(followSessions, probeSessions);
   useEffect(startTicking, []);
   useEffect(() => void (document.title = strings.product), []);
   useEffect(prefetchTerminal, []);
@@ -66,7 +66,7 @@ function Restore({ deleted: { id, name } }: { deleted: { id: string; name: strin
   const restore = async (): Promise<void> => {
     const credential = device.peek();
     if (!credential) return;
-    await restoreSession(bearerOf(credential), id).then(() => (lastDeleted.value = null), () => (failed.value = true));
+    await restoreSession(bearerOf(credential), id, listedLife()).then(() => (lastDeleted.value = null), () => (failed.value = true));
   };
   return (
     <div class="banner offer" role="status">

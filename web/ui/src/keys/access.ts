@@ -3,6 +3,7 @@ import { call, Refused, whoAmI } from "../api/client";
 import type { EndReason } from "../connection/machine";
 import { linkEndOf } from "../connection/refusals";
 import { strings } from "../strings";
+import { noteBuild } from "../connection/build";
 import { assertHere, whichDaemon } from "./daemon";
 import { bearerOf, forgetAccess, prepare } from "./proof";
 import { erase, load, save, type Credential } from "./store";
@@ -54,33 +55,44 @@ export async function authenticate(ended: AbortSignal): Promise<Credential> {
 
 /** Asks who this device is; keeps a changed role or label. */
 export async function refresh(credential: Credential, ended: AbortSignal): Promise<Credential> {
-  const who = await whoAmI(bearerOf(credential), ended);
-  const role = who.role ?? credential.role;
-  const label = who.label ?? credential.label;
-  if (role === credential.role && label === credential.label) return credential;
+  return (await identify(credential, ended)).credential;
+}
+
+/** The same, with the run of the daemon that answered. */
+export async function identify(credential: Credential, ended: AbortSignal): Promise<{ credential: Credential; life: string }> {
+  const { role: newRole, label: newLabel, life, app } = await whoAmI(bearerOf(credential), ended);
+  noteBuild(app);
+  const role = newRole ?? credential.role;
+  const label = newLabel ?? credential.label;
+  if (role === credential.role && label === credential.label) return { credential, life };
   const changed = { ...credential, role, label };
   await save(changed);
   device.value = changed;
-  return changed;
+  return { credential: changed, life };
 }
 
 /** This browser's device. */
 export const asDevice: Authority = { authenticate, refresh, current: () => device.peek() };
 
-/** Times a round trip as this device, and learns for certain whether it still is one. */
-export const probe: Probe = async (ended) => {
-  const credential = device.peek();
-  if (!credential) return { kind: "ended", reason: "unpaired" };
-  try {
-    // Asked first, so that the time is that of one round trip.
-    await assertHere(credential.instance);
-    const begun = performance.now();
-    await refresh(credential, ended);
-    return Math.round(performance.now() - begun);
-  } catch (error) {
-    return ended.aborted ? { kind: "lost" } : linkEndOf(error);
-  }
-};
+/** Times a round trip as this device, and learns for certain whether it still is one; lost where `isTrue` denies the run that answers. */
+export function probeAs(isTrue: (life: string) => boolean): Probe {
+  return async (ended) => {
+    const credential = device.peek();
+    if (!credential) return { kind: "ended", reason: "unpaired" };
+    try {
+      // Asked first, so that the time is that of one round trip.
+      await assertHere(credential.instance);
+      const begun = performance.now();
+      const { life } = await identify(credential, ended);
+      return isTrue(life) ? Math.round(performance.now() - begun) : { kind: "lost" };
+    } catch (error) {
+      return ended.aborted ? { kind: "lost" } : linkEndOf(error);
+    }
+  };
+}
+
+/** The same, whichever run it is. */
+export const probe = probeAs(() => true);
 
 /** Ends this device's part: its key is erased, whether or not the page lives to see it, and nothing more is asked. */
 export async function giveUp(reason: Verdict): Promise<void> {

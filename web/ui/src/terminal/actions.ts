@@ -23,15 +23,15 @@ export function download(session: string, name: string): Promise<void> {
   });
 }
 
-/** Ends the session's program. */
-export function stop(session: string): Promise<void> {
-  return attempt(strings.terminal.stop, async (bearer) => void (await stopSession(bearer, session)));
+/** Ends the session's program, as it stands in this life of the daemon. */
+export function stop(session: string, life: string | null): Promise<void> {
+  return attempt(strings.terminal.stop, async (bearer) => void (await stopSession(bearer, session, life)));
 }
 
 /** Deletes the session and goes to the list, where that can be taken back. */
-export function remove(session: string, name: string): Promise<void> {
+export function remove(session: string, name: string, life: string | null): Promise<void> {
   return attempt(strings.terminal.delete, async (bearer) => {
-    await deleteSession(bearer, session);
+    await deleteSession(bearer, session, life);
     lastDeleted.value = { id: session, name };
     navigate("/", "replace");
   });
@@ -49,6 +49,7 @@ async function attempt(what: string, act: (bearer: Bearer) => Promise<void>): Pr
 }
 
 function reasonOf(error: unknown): string {
+  if (error instanceof Refused && error.problem.code === "stale_life") return strings.staleLife;
   if (error instanceof Refused) return `${error.problem.detail} ${error.problem.hint}`.trim();
   return error instanceof OtherDaemon ? strings.terminal.otherDaemon : strings.terminal.noAnswer;
 }

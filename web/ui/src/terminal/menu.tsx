@@ -18,6 +18,7 @@ interface MenuProps {
 export function Menu({ session, name, controls, writes }: MenuProps) {
   const asks = useSignal<"stop" | "delete" | null>(null);
   const { attachment } = controls;
+  const life = attachment.hello.value?.life ?? null;
   const runs = attachment.exit.value === null;
   const holds = attachment.claim.value?.holder === true;
   return (
@@ -52,7 +53,7 @@ export function Menu({ session, name, controls, writes }: MenuProps) {
           action={strings.terminal.stopIt}
           answer={(yes) => {
             asks.value = null;
-            if (yes) void stop(session);
+            if (yes) void stop(session, life);
           }}
         />
       )}
@@ -63,7 +64,7 @@ export function Menu({ session, name, controls, writes }: MenuProps) {
           action={strings.terminal.deleteIt}
           answer={(yes) => {
             asks.value = null;
-            if (yes) void remove(session, name);
+            if (yes) void remove(session, name, life);
           }}
         />
       )}
