@@ -140,6 +140,11 @@ export const strings = {
   pairCommand: "transom pair",
   statusCommand: "transom status",
 
+  desktop: {
+    close: "Close this tile",
+    split: { right: "Split right", below: "Split below" },
+  },
+
   terminal: {
     label: "Terminal",
     opening: "Opening the session…",

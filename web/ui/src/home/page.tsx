@@ -1,6 +1,8 @@
 import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import { restoreSession } from "../api/client";
+import type { Connection } from "../connection/connection";
 import { isWaiting } from "../connection/machine";
 import { useConnection } from "../connection/use";
 import { device } from "../keys/access";
@@ -17,33 +19,52 @@ import { Row } from "./row";
 /** `/`: the sessions, live. */
 export function Home() {
   const connection = useConnection(followSessions, probeSessions);
-  useEffect(startTicking, []);
   useEffect(() => void (document.title = strings.product), []);
   useEffect(prefetchTerminal, []);
   if (!connection) return null;
   const state = connection.state.value;
   if (state.kind === "ended" && state.reason !== "finished") return <Ended reason={state.reason} />;
-  const stale = isWaiting(state) && list.value !== null;
   return (
     <div class="page">
+      <Sessions connection={connection} Body="main" />
+    </div>
+  );
+}
+
+interface SessionsProps {
+  connection: Connection;
+  /** What the list stands in: the page's main part, or a part beside it. */
+  Body: "main" | "div";
+  /** Between head and list. */
+  children?: ComponentChildren;
+}
+
+/** The list of sessions with its head and foot, which is a page, and the sidebar of a wide one. */
+export function Sessions({ connection, Body, children }: SessionsProps) {
+  useEffect(startTicking, []);
+  const state = connection.state.value;
+  const stale = isWaiting(state) && list.value !== null;
+  return (
+    <>
       <header class="top">
         <Mark />
         <span class="wordmark">{strings.product}</span>
         <Status connection={connection} />
       </header>
-      <main>
+      {children}
+      <Body class="page-body">
         <h1 class="visually-hidden">{strings.sessions}</h1>
         {stale && isWaiting(state) && <p class="banner">{strings.home.stale(clockTime(state.since))}</p>}
         {newcomer.value && <Newcomer label={newcomer.value.label} role={strings.home.roles[newcomer.value.role]} />}
         {lastDeleted.value && <Restore deleted={lastDeleted.value} />}
         {list.value === null ? <Waiting unreachable={isWaiting(state)} /> : <List sessions={list.value} stale={stale} />}
-      </main>
+      </Body>
       {device.value && (
         <footer>
           {strings.home.device}: <strong>{device.value.label}</strong> · {strings.home.roles[device.value.role]}
         </footer>
       )}
-    </div>
+    </>
   );
 }
 

@@ -1,8 +1,10 @@
 import { useSignal } from "@preact/signals";
+import { useId } from "preact/hooks";
 import type { ComponentChildren } from "preact";
 import { strings } from "../strings";
 import { Confirm } from "../ui/dialog";
 import { Bin, Download, Frame, More, Stop } from "../ui/icons";
+import { placePopover } from "../ui/popover";
 import { download, remove, stop } from "./actions";
 import type { Controls } from "./controls";
 
@@ -17,31 +19,32 @@ interface MenuProps {
 /** What can be done with a session besides looking and typing. */
 export function Menu({ session, name, controls, writes }: MenuProps) {
   const asks = useSignal<"stop" | "delete" | null>(null);
+  const popover = useId();
   const { attachment } = controls;
   const life = attachment.hello.value?.life ?? null;
   const runs = attachment.exit.value === null;
   const holds = attachment.claim.value?.holder === true;
   return (
     <>
-      <button type="button" class="square" popovertarget="actions" aria-label={strings.terminal.actions} title={strings.terminal.actions}>
+      <button type="button" class="square" popovertarget={popover} aria-label={strings.terminal.actions} title={strings.terminal.actions}>
         <More />
       </button>
-      <div id="actions" class="popover menu" popover="auto">
+      <div id={popover} class="popover menu" popover="auto" onBeforeToggle={placePopover}>
         {writes && runs && (
-          <Item act={() => (holds ? attachment.yield() : controls.claim())} icon={<Frame />}>
+          <Item popover={popover} act={() => (holds ? attachment.yield() : controls.claim())} icon={<Frame />}>
             {holds ? strings.terminal.yield : strings.terminal.claim}
           </Item>
         )}
-        <Item act={() => void download(session, name)} icon={<Download />}>
+        <Item popover={popover} act={() => void download(session, name)} icon={<Download />}>
           {strings.terminal.download}
         </Item>
         {writes && runs && (
-          <Item act={() => (asks.value = "stop")} icon={<Stop />} bad>
+          <Item popover={popover} act={() => (asks.value = "stop")} icon={<Stop />} bad>
             {strings.terminal.stop}
           </Item>
         )}
         {writes && (
-          <Item act={() => (asks.value = "delete")} icon={<Bin />} bad>
+          <Item popover={popover} act={() => (asks.value = "delete")} icon={<Bin />} bad>
             {strings.terminal.delete}
           </Item>
         )}
@@ -72,9 +75,9 @@ export function Menu({ session, name, controls, writes }: MenuProps) {
   );
 }
 
-function Item(props: { act: () => void; icon: ComponentChildren; bad?: boolean; children: ComponentChildren }) {
+function Item(props: { popover: string; act: () => void; icon: ComponentChildren; bad?: boolean; children: ComponentChildren }) {
   return (
-    <button type="button" class={props.bad ? "item bad" : "item"} popovertarget="actions" popovertargetaction="hide" onClick={props.act}>
+    <button type="button" class={props.bad ? "item bad" : "item"} popovertarget={props.popover} popovertargetaction="hide" onClick={props.act}>
       {props.icon}
       {props.children}
     </button>

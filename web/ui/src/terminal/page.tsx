@@ -1,5 +1,5 @@
 import { useComputed, useSignal, type Signal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useContext, useEffect, useRef } from "preact/hooks";
 import { isWaiting } from "../connection/machine";
 import type { Connection } from "../connection/connection";
 import { useConnection } from "../connection/use";
@@ -9,6 +9,8 @@ import { strings } from "../strings";
 import { Back, Eye, Readable, Whole } from "../ui/icons";
 import { Ended, Message, ReloadButton } from "../ui/message";
 import { Status } from "../ui/status";
+import { TileContext } from "../ui/tile";
+import { TileButtons } from "../ui/tile-buttons";
 import { duration } from "../ui/time";
 import type { Exit, Hello } from "../protocol";
 import { failure } from "./actions";
@@ -21,22 +23,27 @@ import { Notices } from "./notices";
 import { PresenceChip } from "./presence";
 import { useVisibleArea } from "./viewport";
 
-/** `/s/<id>`: one session's terminal, full height. */
+/** `/s/<id>`: one session's terminal, full height; or one of several, each in its tile. */
 export function SessionPage({ id }: { id: string }) {
   const scroller = useRef<HTMLDivElement>(null);
   const host = useRef<HTMLDivElement>(null);
   const controls = useSignal<Controls | "failed" | null>(null);
+  const tile = useContext(TileContext);
+  const isFocused = tile?.isFocused ?? true;
   useVisibleArea();
   useEffect(() => open(id, host.current, scroller.current, controls), [id]);
   const ready = controls.value === "failed" ? null : controls.value;
   const connection = useConnection(ready?.attachment.link ?? null, ready?.attachment.ping);
   const hello = ready?.attachment.hello.value ?? null;
   const name = hello?.name ?? list.value?.get(id)?.name ?? "";
-  useEffect(() => void (document.title = name === "" ? strings.product : `${name} · ${strings.product}`), [name]);
+  useEffect(() => {
+    if (isFocused) document.title = name === "" ? strings.product : `${name} · ${strings.product}`;
+  }, [name, isFocused]);
   useEffect(() => void (failure.value = null), [id]);
   useEffect(() => {
-    if (hello?.mode === "write" && matchMedia("(pointer: fine)").matches) ready?.focus();
-  }, [hello?.mode]);
+    const takesKeys = tile !== null || hello?.mode === "write";
+    if (isFocused && hello && takesKeys && matchMedia("(pointer: fine)").matches) ready?.focus();
+  }, [hello?.mode, isFocused]);
 
   const state = connection?.state.value;
   if (controls.value === "failed") return <LoadFailed />;
@@ -44,8 +51,9 @@ export function SessionPage({ id }: { id: string }) {
   if (state?.kind === "ended" && state.reason !== "finished" && state.reason !== "lost") return <Ended reason={state.reason} />;
   const exit = ready?.attachment.exit.value ?? null;
   const stale = state !== undefined && isWaiting(state);
+  const Root = tile ? "div" : "main";
   return (
-    <main class="terminal-page">
+    <Root class="terminal-page">
       <TopBar id={id} name={name} connection={connection} hello={hello} controls={ready} />
       <div class="stage">
         <div class={stale ? "scroller stale" : "scroller"} ref={scroller}>
@@ -63,7 +71,7 @@ export function SessionPage({ id }: { id: string }) {
           <Compose send={(text) => ready.sendLine(text)} press={(character) => ready.pressCharacter(character)} />
         </div>
       )}
-    </main>
+    </Root>
   );
 }
 
@@ -83,13 +91,17 @@ function TopBar({ id, name, connection, hello, controls }: TopBarProps) {
     localStorage.setItem(VIEW_KEY, view.value);
   }, [controls, view.value]);
   const other = whole.value ? strings.terminal.readable : strings.terminal.whole;
+  const tile = useContext(TileContext);
+  const Heading = tile ? "h2" : "h1";
   return (
     <header class="bar">
-      <a class="square" href="/" aria-label={strings.backToSessions}>
-        <Back />
-      </a>
+      {!tile && (
+        <a class="square" href="/" aria-label={strings.backToSessions}>
+          <Back />
+        </a>
+      )}
       <div class="bar-title">
-        <h1>{name}</h1>
+        <Heading>{name}</Heading>
         {connection && <Status connection={connection} />}
       </div>
       {hello?.mode === "view" && (
@@ -103,6 +115,7 @@ function TopBar({ id, name, connection, hello, controls }: TopBarProps) {
         {whole.value ? <Readable /> : <Whole />}
       </button>
       {hello && controls && <Menu session={id} name={name} controls={controls} writes={hello.mode === "write"} />}
+      {tile && <TileButtons tile={tile} />}
     </header>
   );
 }

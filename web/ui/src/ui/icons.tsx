@@ -51,6 +51,8 @@ export const Download = () => <Line>{<path d="M12 4v11M7 10.500l5 5 5-5M5 20h14"
 export const Stop = () => <Line>{<rect x="6" y="6" width="12" height="12" rx="2" />}</Line>;
 export const Bin = () => <Line>{<path d="M4.5 7h15M9.5 7V4.500h5V7M6.5 7l.9 12.500h9.200L17.5 7M10 11v5M14 11v5" />}</Line>;
 export const Close = () => <Line>{<path d="m6.5 6.5 11 11M17.5 6.500l-11 11" />}</Line>;
+export const SplitRight = () => <Line>{<path d="M5.5 5h13A1.5 1.5 0 0 1 20 6.5v11a1.5 1.5 0 0 1-1.5 1.5h-13A1.5 1.5 0 0 1 4 17.5v-11A1.5 1.5 0 0 1 5.5 5zM12 5v14" />}</Line>;
+export const SplitBelow = () => <Line>{<path d="M5.5 5h13A1.5 1.5 0 0 1 20 6.5v11a1.5 1.5 0 0 1-1.5 1.5h-13A1.5 1.5 0 0 1 4 17.5v-11A1.5 1.5 0 0 1 5.5 5zM4 12h16" />}</Line>;
 export const Down = () => <Line>{<path d="M12 5v14M6 13l6 6 6-6" />}</Line>;
 export const Send = () => <Line>{<path d="M12 19V5M5.5 11.5 12 5l6.5 6.5" />}</Line>;
 export const Arrow = ({ turn }: { turn: number }) => (

@@ -1,26 +1,31 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useContext, useEffect, useRef } from "preact/hooks";
 import type { EndReason } from "../connection/machine";
 import { strings } from "../strings";
 import { Mark } from "./icons";
+import { TileContext } from "./tile";
 
-/** A whole screen that says one thing. */
+/** A whole screen, or a tile of it, that says one thing. */
 export function Message(props: { kind: string; title: string; text?: string; command?: string; children?: ComponentChildren }) {
   const heading = useRef<HTMLHeadingElement>(null);
+  const tile = useContext(TileContext);
   // The screen has changed under the person: a screen reader goes on from here.
-  useEffect(() => heading.current?.focus(), [props.kind]);
+  useEffect(() => {
+    if (tile?.isFocused ?? true) heading.current?.focus();
+  }, [props.kind, tile?.isFocused]);
+  const [Root, Heading] = tile ? (["div", "h2"] as const) : (["main", "h1"] as const);
   return (
-    <main class="message" data-message={props.kind}>
+    <Root class="message" data-message={props.kind}>
       <div class="card">
-        <Mark />
-        <h1 ref={heading} tabIndex={-1}>
+        {!tile && <Mark />}
+        <Heading ref={heading} tabIndex={-1}>
           {props.title}
-        </h1>
+        </Heading>
         {props.text && <p>{props.text}</p>}
         {props.command && <Command text={props.command} />}
         {props.children}
       </div>
-    </main>
+    </Root>
   );
 }
 
@@ -45,8 +50,16 @@ export function ReloadButton() {
   );
 }
 
-/** The way back to the list. */
+/** The way back to the list; a tile is closed instead, since the list is beside it. */
 export function HomeLink() {
+  const tile = useContext(TileContext);
+  if (tile) {
+    return (
+      <button type="button" class="button" onClick={tile.close}>
+        {strings.desktop.close}
+      </button>
+    );
+  }
   return (
     <a class="button" href="/">
       {strings.pair.toSessions}
