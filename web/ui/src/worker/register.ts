@@ -1,6 +1,29 @@
+import { signal } from "@preact/signals";
+
+/** Whether the browser keeps the app's shell; null while that is not known. */
+export const shell = signal<"kept" | "untrusted" | "unsupported" | null>(null);
+
 /** Lets the browser keep the app's shell, where it does: not behind a certificate that it does not trust, and nothing is missing then. */
-export function keepShell(): void {
-  void navigator.serviceWorker?.register(scriptUrl(), { updateViaCache: "none" }).catch(() => undefined);
+export function keepShell(): Promise<void> {
+  asked ??= register();
+  return asked;
+}
+
+async function register(): Promise<void> {
+  try {
+    await navigator.serviceWorker.register(scriptUrl(), { updateViaCache: "none" });
+    shell.value = "kept";
+  } catch (error) {
+    shell.value = refusalOf(error, "serviceWorker" in navigator);
+    // It may have been the network: the next who asks tries again.
+    if (shell.value === null) asked = null;
+  }
+}
+
+/** Why a browser registers no worker: by the standard a `SecurityError` where it does not trust the connection; anything else may pass. */
+export function refusalOf(error: unknown, isSupported: boolean): "untrusted" | "unsupported" | null {
+  if (!isSupported) return "unsupported";
+  return error instanceof DOMException && error.name === "SecurityError" ? "untrusted" : null;
 }
 
 /** Has the browser look for the worker of another build now, as the daemon serves one. */
@@ -21,5 +44,7 @@ function scriptUrl(): string {
 interface TrustedTypes {
   createPolicy(name: string, rules: { createScriptURL(url: string): string }): { createScriptURL(url: string): unknown };
 }
+
+let asked: Promise<void> | null = null;
 
 const WORKER = "/sw.js";
