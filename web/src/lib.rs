@@ -147,7 +147,9 @@ mod tests {
 
     #[test]
     fn the_first_load_is_at_most_200_kib_compressed() {
-        let sizes = paths().map(|path| compressed(&path).or_else(|| asset(&path)).unwrap().bytes.len());
+        // Icons are for the system that installs the app: no page asks for them.
+        let loaded = paths().filter(|path| !path.starts_with("icons/"));
+        let sizes = loaded.map(|path| compressed(&path).or_else(|| asset(&path)).unwrap().bytes.len());
         assert!(sizes.sum::<usize>() <= 200 * 1024);
     }
 
