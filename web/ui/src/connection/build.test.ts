@@ -1,5 +1,5 @@
 import { beforeEach, expect, test, vi } from "vitest";
-import { isOutdated, noteBuild } from "./build";
+import { dismissOutdated, isOutdated, noteBuild } from "./build";
 
 const OWN = "0123456789abcdef";
 const update = vi.fn(async () => undefined);
@@ -26,6 +26,15 @@ test("a daemon that went back to the page's build takes the word back", () => {
   noteBuild("fedcba9876543210", OWN);
   noteBuild(OWN, OWN);
   expect(isOutdated.value).toBe(false);
+});
+
+test("what was dismissed is not said again, and the next build is", () => {
+  noteBuild("1111111111111111", OWN);
+  dismissOutdated();
+  noteBuild("1111111111111111", OWN);
+  expect(isOutdated.value).toBe(false);
+  noteBuild("2222222222222222", OWN);
+  expect(isOutdated.value).toBe(true);
 });
 
 test("nothing is said of a daemon that names no build, nor by a page that has none", () => {

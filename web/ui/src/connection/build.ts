@@ -9,7 +9,14 @@ export function noteBuild(served: string | undefined, own: string | null = build
   const differs = served !== undefined && own !== null && served !== own;
   // The worker of the new build keeps its files, for the next time without a network.
   if (differs && !isOutdated.peek()) renewShell();
-  isOutdated.value = differs;
+  latest = served;
+  isOutdated.value = differs && served !== dismissed;
+}
+
+/** A person has seen it; another build is said again. */
+export function dismissOutdated(): void {
+  dismissed = latest;
+  isOutdated.value = false;
 }
 
 /** The build that Vite wrote into the page; null where there is none, as on a development server. */
@@ -17,3 +24,6 @@ export function buildOf(page: Document | undefined): string | null {
   const named = page?.querySelector<HTMLMetaElement>('meta[name="transom-build"]')?.content ?? "";
   return /^[0-9a-f]{16}$/.test(named) ? named : null;
 }
+
+let latest: string | undefined;
+let dismissed: string | undefined;

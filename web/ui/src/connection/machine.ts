@@ -30,6 +30,8 @@ export type EndReason =
   | "revoked"
   /** The daemon says that this device's time is over. */
   | "expired"
+  /** A person took this device's trust back, here. */
+  | "signed_out"
   /** The daemon does not know this device's token. */
   | "unrecognised"
   /** This browser holds no key for the daemon. */

@@ -16,7 +16,7 @@ export const device = signal<Credential | null>(null);
 export const verdict = signal<Verdict | null>(null);
 
 /** An end of trust. */
-export type Verdict = "revoked" | "expired" | "unrecognised";
+export type Verdict = "revoked" | "expired" | "unrecognised" | "signed_out";
 
 /** As whom a session is followed: this browser's device, or a guest. */
 export interface Authority {
@@ -62,6 +62,7 @@ export async function refresh(credential: Credential, ended: AbortSignal): Promi
 export async function identify(credential: Credential, ended: AbortSignal): Promise<{ credential: Credential; life: string }> {
   const { role: newRole, label: newLabel, life, app } = await whoAmI(bearerOf(credential), ended);
   noteBuild(app);
+  lastLife = life;
   const role = newRole ?? credential.role;
   const label = newLabel ?? credential.label;
   if (role === credential.role && label === credential.label) return { credential, life };
@@ -73,6 +74,11 @@ export async function identify(credential: Credential, ended: AbortSignal): Prom
 
 /** This browser's device. */
 export const asDevice: Authority = { authenticate, refresh, current: () => device.peek() };
+
+/** Whether this run of the daemon has said who this device is, and which build of the app it serves. */
+export function hasIdentified(life: string): boolean {
+  return lastLife === life;
+}
 
 /** Times a round trip as this device, and learns for certain whether it still is one; lost where `isTrue` denies the run that answers. */
 export function probeAs(isTrue: (life: string) => boolean): Probe {
@@ -107,7 +113,7 @@ export async function giveUp(reason: Verdict): Promise<void> {
 
 /** Whether a connection's end is an end of trust. */
 export function isVerdict(reason: EndReason): reason is Verdict {
-  return reason === "revoked" || reason === "expired" || reason === "unrecognised";
+  return reason === "revoked" || reason === "expired" || reason === "unrecognised" || reason === "signed_out";
 }
 
 /** The page closed between exchange and commit: a commit is idempotent, so it is said again. */
@@ -123,6 +129,8 @@ async function commitLate(credential: Credential): Promise<Credential> {
   await save(committed);
   return committed;
 }
+
+let lastLife: string | null = null;
 
 /** Refusals after which a pairing can be finished no more. Any other may pass, and the key is needed then. */
 const FINAL = ["unknown_token", "request_expired", "unknown_request", "not_found", "revoked", "expired"];

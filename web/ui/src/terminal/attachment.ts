@@ -18,8 +18,9 @@ import {
 } from "../api/attach";
 import { utf8, type Bytes } from "../api/encoding";
 import type { Link, LinkEnd, Probe } from "../connection/connection";
+import { Meter } from "../connection/meter";
 import { linkEndOf } from "../connection/refusals";
-import { asDevice, NoAccess, type Authority } from "../keys/access";
+import { asDevice, hasIdentified, NoAccess, type Authority } from "../keys/access";
 import { assertHere, forgetDaemon, isHere } from "../keys/daemon";
 import { bearerOf } from "../keys/proof";
 import type { Credential } from "../keys/store";
@@ -47,9 +48,14 @@ export class Attachment {
   private asked: Size | null = null;
   private looks = { visible: true, atLiveEdge: true };
   private pings = 0;
+  /** Sockets in a row that closed before they were open. */
+  private unopened = 0;
   /** Why the daemon closed last. */
   private closedFor = "";
   private heard: (pong: number | null) => void = () => undefined;
+
+  /** What the connection's figures are made of. */
+  readonly meter = new Meter();
 
   constructor(
     private readonly session: string,
@@ -80,6 +86,7 @@ export class Attachment {
 
   /** Says that the screen is drawn up to an offset. */
   acknowledge(offset: number): void {
+    this.meter.drawn(offset, performance.now());
     this.send(encodeAck(offset));
   }
 
@@ -141,6 +148,7 @@ export class Attachment {
         leave(null);
       });
       socket.onopen = () => {
+        this.unopened = 0;
         if (isHere(credential.instance)) return socket.send(token);
         // It took long to open: who is there now?
         void assertHere(credential.instance).then(
@@ -182,9 +190,11 @@ export class Attachment {
         return true;
       case "output":
         this.drawn.value = true;
+        this.meter.arrived(message.offset + message.bytes.length, performance.now());
         return this.display.output(message.offset, message.bytes);
       case "snapshot":
         if (message.bytes.length > 0) this.drawn.value = true;
+        this.meter.arrived(message.ground, performance.now());
         this.display.snapshot(message.ground, message.size, message.bytes);
         return true;
       case "size":
@@ -215,6 +225,13 @@ export class Attachment {
         ? this.input.resume(hello.input_applied, (sequence, bytes) => this.send(encodeInput(sequence, bytes)))
         : this.input.giveUp();
     if (lost > 0) this.inDoubt.value = lost;
+    if (!hasIdentified(hello.life)) this.askWho();
+  }
+
+  /** Another run of the daemon may serve another build of the app, and says so only when it is asked. */
+  private askWho(): void {
+    const who = this.authority.current();
+    if (who && this.authority === asDevice) void asDevice.refresh(who, new AbortController().signal).catch(() => undefined);
   }
 
   private claimed(claim: ClaimChange): void {
@@ -268,9 +285,12 @@ export class Attachment {
     // The daemon has said all there is, with or without how the program ended.
     if (code === NORMAL_CLOSURE) return { kind: "ended", reason: "finished" };
     forgetDaemon();
+    this.unopened += 1;
     const now = await this.authority.refresh(credential, ended);
     if (code === CLOSE_NOT_PERMITTED && now.role === credential.role) return { kind: "ended", reason: "not_permitted" };
-    return code === CLOSE_TOO_MANY ? { kind: "lost", retryAfter: PAUSE, why: "too_many" } : { kind: "lost" };
+    if (code === CLOSE_TOO_MANY) return { kind: "lost", retryAfter: PAUSE, why: "too_many" };
+    // The daemon answers whoever asks by `fetch`, every time, and no socket has come to be.
+    return this.unopened >= UNOPENED ? { kind: "lost", why: "no_socket" } : { kind: "lost" };
   }
 }
 
@@ -286,6 +306,8 @@ function readable(data: ArrayBuffer): ServerMessage | null {
 /** RFC 6455, section 7.4.1. */
 const NORMAL_CLOSURE = 1000;
 const ABNORMAL_CLOSURE = 1006;
+/** Sockets that may fail to open while the daemon answers: a network that comes back makes one or two such. */
+const UNOPENED = 3;
 /** Seconds until what the daemon has too many of, or no room for, may have changed. */
 const PAUSE = 5;
 /** Milliseconds without any message after a ping; a snapshot on the slowest link is one message and takes some. */

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { dismissOutdated, isOutdated } from "../connection/build";
 import { strings } from "../strings";
 import { Close, Down } from "../ui/icons";
 import { failure } from "./actions";
@@ -23,6 +24,11 @@ export function Notices({ controls, isLive }: { controls: Controls; isLive: bool
       {claim?.taken_from && (
         <Notice quiet dismiss={() => (attachment.claim.value = { ...claim, taken_from: false })} act={() => controls.claim()} action={strings.terminal.takeBack}>
           {strings.terminal.taken(claim.by)}
+        </Notice>
+      )}
+      {isOutdated.value && (
+        <Notice quiet act={() => location.reload()} action={strings.outdated.reload} dismiss={dismissOutdated}>
+          {strings.outdated.text}
         </Notice>
       )}
       {failure.value !== null && <Notice dismiss={() => (failure.value = null)}>{failure.value}</Notice>}

@@ -21,6 +21,7 @@ import { KeyBar } from "./keybar";
 import { Menu } from "./menu";
 import { Notices } from "./notices";
 import { PresenceChip } from "./presence";
+import { NoSocket } from "./no-socket";
 import { useVisibleArea } from "./viewport";
 
 /** `/s/<id>`: one session's terminal, full height; or one of several, each in its tile. */
@@ -51,6 +52,7 @@ export function SessionPage({ id }: { id: string }) {
   if (state?.kind === "ended" && state.reason !== "finished" && state.reason !== "lost") return <Ended reason={state.reason} />;
   const exit = ready?.attachment.exit.value ?? null;
   const stale = state !== undefined && isWaiting(state);
+  const hasNoSocket = stale && state.why === "no_socket";
   const Root = tile ? "div" : "main";
   return (
     <Root class="terminal-page">
@@ -58,9 +60,10 @@ export function SessionPage({ id }: { id: string }) {
       <div class="stage">
         <div class={stale ? "scroller stale" : "scroller"} ref={scroller}>
           <div class="host" ref={host} />
-          {!hello && <p class="quiet appears overlay">{strings.terminal.opening}</p>}
+          {!hello && !hasNoSocket && <p class="quiet appears overlay">{strings.terminal.opening}</p>}
         </div>
         {ready?.lookBack.looking.value === "reading" && <p class="reading appears">{strings.terminal.reading}</p>}
+        {!hello && hasNoSocket && <NoSocket />}
         {ready && <Notices controls={ready} isLive={state?.kind === "live"} />}
       </div>
       {exit && <ExitBar exit={exit} />}
@@ -102,7 +105,7 @@ function TopBar({ id, name, connection, hello, controls }: TopBarProps) {
       )}
       <div class="bar-title">
         <Heading>{name}</Heading>
-        {connection && <Status connection={connection} />}
+        {connection && <Status connection={connection} meter={controls?.attachment.meter} />}
       </div>
       {hello?.mode === "view" && (
         <span class="chip">
