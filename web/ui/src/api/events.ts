@@ -11,14 +11,14 @@ export interface NumberedEvent {
 
 /**
  * Follows the daemon's event stream, by `fetch` since an `EventSource` cannot carry a bearer.
- * `opened` is called once the daemon has answered; the iteration ends when the stream does.
+ * `opened` is called once the daemon has answered; the iteration ends when the stream does. What arrives together comes together.
  */
 export async function* follow(
   bearer: Bearer,
   after: number | null,
   signal: AbortSignal,
   opened: () => void,
-): AsyncGenerator<NumberedEvent> {
+): AsyncGenerator<NumberedEvent[]> {
   const path = after === null ? "/v1/events" : `/v1/events?after=${after}`;
   const answer = await request("GET", path, { bearer, signal });
   opened();
@@ -26,10 +26,10 @@ export async function* follow(
   const reader = answer.body.getReader();
   const parser = new EventParser();
   for (let next = await reader.read(); !next.done; next = await reader.read()) {
-    for (const { kind, data, id } of parser.push(next.value)) {
+    yield parser.push(next.value).flatMap(({ kind, data, id }) => {
       const event = eventOf(kind, data);
-      if (event) yield { event, seq: id === "" ? null : Number(id) };
-    }
+      return event ? [{ event, seq: id === "" ? null : Number(id) }] : [];
+    });
   }
 }
 

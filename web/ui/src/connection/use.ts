@@ -1,4 +1,5 @@
 import { useEffect, useMemo } from "preact/hooks";
+import { forgetGrouping } from "../home/grouping";
 import { clearList } from "../home/list";
 import { clearInputs } from "../terminal/inputs";
 import { giveUp, isVerdict, probe, type Verdict } from "../keys/access";
@@ -26,6 +27,7 @@ export function useConnection(link: Link | null, ask: Probe = probe, trustEnded:
 
 function deviceEnded(reason: Verdict): void {
   clearList();
+  forgetGrouping();
   clearInputs();
   void giveUp(reason);
 }

@@ -2,6 +2,7 @@ import { signal } from "@preact/signals";
 import { sessions } from "../api/client";
 import { follow, type NumberedEvent } from "../api/events";
 import type { Link } from "../connection/connection";
+import { Meter } from "../connection/meter";
 import { linkEndOf } from "../connection/refusals";
 import { authenticate, identify, NoAccess, probeAs } from "../keys/access";
 import { bearerOf } from "../keys/proof";
@@ -16,20 +17,25 @@ export const lastDeleted = signal<{ id: string; name: string } | null>(null);
 /** The device that was paired last, until a person has seen that. */
 export const newcomer = signal<{ label: string; role: Role } | null>(null);
 
-/** The list after an event about one session; others change nothing of it. */
-export function applied(before: ReadonlyMap<string, Session>, event: Event): ReadonlyMap<string, Session> {
+/** The list after events, those about sessions; others change nothing of it. */
+export function applied(before: ReadonlyMap<string, Session>, ...events: readonly Event[]): ReadonlyMap<string, Session> {
   const after = new Map(before);
-  if (event.kind === "session") {
-    if (event.session.purge_at === null) after.set(event.session.id, event.session);
-    else after.delete(event.session.id);
+  for (const event of events) {
+    if (event.kind === "session") {
+      if (event.session.purge_at === null) after.set(event.session.id, event.session);
+      else after.delete(event.session.id);
+    }
+    if (event.kind === "session_removed") after.delete(event.id);
   }
-  if (event.kind === "session_removed") after.delete(event.id);
   return after;
 }
 
 /** Those that wait for a person first, then what runs, the newest on top, then the ended ones, the last ended on top. */
 export function ordered(sessions: Iterable<Session>): Session[] {
-  return [...sessions].sort((a, b) => rank(a) - rank(b) || begun(b) - begun(a) || a.id.localeCompare(b.id));
+  return [...sessions]
+    .map((session) => ({ session, ...placeOf(session) }))
+    .sort((a, b) => a.rank - b.rank || b.begun - a.begun || (a.session.id < b.session.id ? -1 : 1))
+    .map(({ session }) => session);
 }
 
 /** Whether a session waits for a person. */
@@ -43,14 +49,17 @@ export function ending({ code, signal }: Exit): "done" | "stopped" | "failed" {
   return signal !== null && STOPPING.includes(signal) ? "stopped" : "failed";
 }
 
-function rank(session: Session): number {
-  if (session.state !== "running") return 2;
-  return waits(session) ? 0 : 1;
-}
-
-/** Working and idle alternate all the time: neither moves a row. */
-function begun(session: Session): number {
-  return session.state === "running" && !waits(session) ? Date.parse(session.created_at) : since(session);
+/** What a row is sorted by; kept for each state of a session, since hundreds are sorted again whenever one changes. */
+function placeOf(session: Session): { rank: number; begun: number } {
+  const known = places.get(session);
+  if (known) return known;
+  const runs = session.state === "running";
+  const rank = !runs ? 2 : waits(session) ? 0 : 1;
+  // Working and idle alternate all the time: neither moves a row.
+  const begun = rank === 1 ? Date.parse(session.created_at) : since(session);
+  const place = { rank, begun };
+  places.set(session, place);
+  return place;
 }
 
 /** Since when a session is in its state, in milliseconds since the epoch. */
@@ -76,11 +85,16 @@ export const followSessions: Link = async (opened, ended) => {
       place.instance = credential.instance;
     }
     const after = list.peek() === null ? null : place.seq;
-    const heard = identify(credential, ended).then(({ life }) => void (place.life = life));
-    // Whose state it is that is shown is known before it counts as shown.
-    const shown = (): void => void heard.then(opened, () => undefined);
-    const events = follow(bearerOf(credential), after, ended, () => after !== null && shown());
-    await Promise.all([heard, consume(events, () => sessions(bearerOf(credential), ended), shown)]);
+    const life = identify(credential, ended).then((who) => who.life);
+    // Another life has other events: it begins with a gap, and what is shown is true once that is filled.
+    const resumed = (): void => void life.then((now) => now === place.life && opened(), () => undefined);
+    const events = follow(bearerOf(credential), after, ended, () => after !== null && resumed());
+    const read = async (): Promise<Session[]> => {
+      const all = await sessions(bearerOf(credential), ended);
+      place.life = await life;
+      return all;
+    };
+    await Promise.all([life, consume(events, read, opened)]);
     return { kind: "lost" };
   } catch (error) {
     if (error instanceof NoAccess) return { kind: "ended", reason: error.reason };
@@ -98,22 +112,42 @@ export const probeSessions = probeAs((life) => life === place.life);
 
 /** Applies events in their order; those that come while the state is read again wait for it. */
 async function consume(
-  events: AsyncIterable<NumberedEvent>,
+  events: AsyncIterable<NumberedEvent[]>,
   read: () => Promise<Session[]>,
   opened: () => void,
 ): Promise<void> {
-  for await (const { event, seq } of events) {
-    if (event.kind === "gap") {
-      list.value = new Map((await read()).filter(({ purge_at }) => purge_at === null).map((session) => [session.id, session]));
-      opened();
-    } else if (event.kind === "device_paired") {
-      newcomer.value = { label: event.label, role: event.role };
-    } else if (list.value) {
-      list.value = applied(list.value, event);
+  for await (const arrived of events) {
+    if (arrived.length > 0) listMeter.arrived((heard += 1), performance.now());
+    let changed = list.peek();
+    for (const { event } of arrived) {
+      if (event.kind === "gap") {
+        changed = new Map((await read()).filter(({ purge_at }) => purge_at === null).map((session) => [session.id, session]));
+        list.value = changed;
+        opened();
+      } else if (event.kind === "device_paired") {
+        newcomer.value = { label: event.label, role: event.role };
+      } else if (changed) {
+        changed = applied(changed, event);
+      }
     }
-    if (seq !== null) place.seq = seq;
+    list.value = changed;
+    whenDrawn(heard);
+    place.seq = arrived.findLast(({ seq }) => seq !== null)?.seq ?? place.seq;
   }
 }
+
+/** What the list's figures are made of; it counts batches of events instead of bytes. */
+export const listMeter = new Meter();
+
+function whenDrawn(batch: number): void {
+  if (typeof requestAnimationFrame === "undefined") return;
+  // The frame that draws them comes before this one's own drawing is over.
+  requestAnimationFrame(() => setTimeout(() => listMeter.drawn(batch, performance.now())));
+}
+
+let heard = 0;
+
+const places = new WeakMap<Session, { rank: number; begun: number }>();
 
 type Role = Extract<Event, { kind: "device_paired" }>["role"];
 

@@ -5,18 +5,28 @@ import { Eye } from "../ui/icons";
 import { ago, tick } from "../ui/time";
 import { ending, since, waits } from "./list";
 
+interface RowProps {
+  session: Session;
+  /** The session when the rows came to stand still: the row has the lines that it had then. */
+  stood?: Session;
+  /** Whether only the place is kept. */
+  isGone?: boolean;
+}
+
 /** One session of the list: a link to it. */
-export function Row({ session }: { session: Session }) {
+export function Row({ session, stood = session, isGone = false }: RowProps) {
   // Read so that the row is drawn again as time goes by.
   void tick.value;
   const looking = session.viewers + session.writers;
+  const note = stood.note && (session.note ?? stood.note);
+  const asked = messageOf(stood) === null ? null : (messageOf(session) ?? messageOf(stood));
   return (
-    <li>
+    <li class={isGone ? "gone" : undefined} inert={isGone}>
       <a class="session" href={`/s/${session.id}`} data-state={outcome(session)}>
         <span class="session-dot" aria-hidden="true" />
         <span class="session-name">{session.name}</span>
         <span class="session-state">
-          {stateWords(session)} · {ago(since(session), serverNow())}
+          {isGone ? strings.home.gone : `${stateWords(session)} · ${ago(since(session), serverNow())}`}
         </span>
         <span class="session-command">{[session.command, ...session.args].join(" ")}</span>
         {looking > 0 && (
@@ -26,14 +36,19 @@ export function Row({ session }: { session: Session }) {
             <span class="visually-hidden">{strings.home.viewers(looking)}</span>
           </span>
         )}
-        {session.note && <span class="session-note">{session.note.text}</span>}
-        {waits(session) && session.attention.message && <span class="session-message">{session.attention.message}</span>}
+        {note && <span class="session-note">{note.text}</span>}
+        {asked && <span class="session-message">{asked}</span>}
         <span class="session-line">
           {session.out_of_reach ?? (session.last_line.trim() || <em>{strings.home.noOutput}</em>)}
         </span>
       </a>
     </li>
   );
+}
+
+/** What a session's program asks for, while it waits. */
+function messageOf(session: Session): string | null {
+  return waits(session) ? session.attention.message : null;
 }
 
 function outcome(session: Session): "waiting" | "running" | "done" | "stopped" | "failed" {

@@ -1,0 +1,83 @@
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
+import { Refused, restoreSession } from "../api/client";
+import { dismissOutdated, isOutdated } from "../connection/build";
+import { device } from "../keys/access";
+import { bearerOf } from "../keys/proof";
+import { strings } from "../strings";
+import { clockTime } from "../ui/time";
+import { lastDeleted, listedLife, newcomer } from "./list";
+
+/** What a person has to know now, over the lower end of the list, so that no row moves for it. */
+export function HomeNotices({ staleSince }: { staleSince: number | null }) {
+  return (
+    <div class="home-notices">
+      {isOutdated.value && (
+        <Notice kind="outdated" action={strings.outdated.reload} act={() => location.reload()} dismiss={dismissOutdated}>
+          {strings.outdated.text}
+        </Notice>
+      )}
+      {newcomer.value && (
+        <Notice kind="paired" dismiss={() => (newcomer.value = null)}>
+          {strings.home.paired(newcomer.value.label, strings.home.roles[newcomer.value.role])}
+        </Notice>
+      )}
+      {lastDeleted.value && <Restore deleted={lastDeleted.value} />}
+      {staleSince !== null && (
+        <p class="banner" role="status">
+          {strings.home.stale(clockTime(staleSince))}
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** Takes the last deletion back, for as long as the list is looked at. */
+function Restore({ deleted: { id, name } }: { deleted: { id: string; name: string } }) {
+  const failed = useSignal<string | null>(null);
+  useEffect(() => () => void (lastDeleted.value = null), []);
+  const restore = async (): Promise<void> => {
+    const credential = device.peek();
+    if (!credential) return;
+    await restoreSession(bearerOf(credential), id, listedLife()).then(
+      () => (lastDeleted.value = null),
+      (error: unknown) => (failed.value = isStale(error) ? strings.staleLife : strings.home.restoreFailed),
+    );
+  };
+  return (
+    <Notice kind="deleted" action={strings.home.restore} act={() => void restore()}>
+      {failed.value ?? strings.home.deleted(name)}
+    </Notice>
+  );
+}
+
+interface NoticeProps {
+  kind: string;
+  children: ComponentChildren;
+  action?: string;
+  act?: () => void;
+  dismiss?: () => void;
+}
+
+function Notice({ kind, children, action, act, dismiss }: NoticeProps) {
+  return (
+    <div class="banner offer" role="status" data-notice={kind}>
+      <p>{children}</p>
+      {act && (
+        <button type="button" onClick={act}>
+          {action}
+        </button>
+      )}
+      {dismiss && (
+        <button type="button" onClick={dismiss}>
+          {strings.terminal.dismiss}
+        </button>
+      )}
+    </div>
+  );
+}
+
+function isStale(error: unknown): boolean {
+  return error instanceof Refused && error.problem.code === "stale_life";
+}
