@@ -1,3 +1,4 @@
+import { DevicePage } from "./device/page";
 import { GuestPage } from "./guest/page";
 import { Home } from "./home/page";
 import { verdict } from "./keys/access";
@@ -14,6 +15,7 @@ export function App() {
   if (at.kind === "guest") return <GuestPage />;
   if (verdict.value) return <Ended reason={verdict.value} />;
   if (at.kind === "home") return <Home />;
+  if (at.kind === "device") return <DevicePage />;
   if (at.kind === "session") return <SessionPage key={at.id} id={at.id} />;
   const { title, text } = strings.ended.unknownPage;
   return (

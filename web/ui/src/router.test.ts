@@ -4,6 +4,7 @@ import { routeOf } from "./router";
 test("paths name screens", () => {
   expect(routeOf("/")).toEqual({ kind: "home" });
   expect(routeOf("/pair")).toEqual({ kind: "pair" });
+  expect(routeOf("/device")).toEqual({ kind: "device" });
   expect(routeOf("/guest")).toEqual({ kind: "guest" });
   expect(routeOf("/s/ses_0123456789abcdef")).toEqual({ kind: "session", id: "ses_0123456789abcdef" });
 });

@@ -1,13 +1,14 @@
 import { computed, signal } from "@preact/signals";
 
 /** A screen of the app. */
-export type Route = { kind: "home" } | { kind: "pair" } | { kind: "guest" } | { kind: "session"; id: string } | { kind: "unknown" };
+export type Route = { kind: "home" } | { kind: "pair" } | { kind: "guest" } | { kind: "device" } | { kind: "session"; id: string } | { kind: "unknown" };
 
 /** The screen that a path names. */
 export function routeOf(path: string): Route {
   if (path === "/") return { kind: "home" };
   if (path === "/pair") return { kind: "pair" };
   if (path === "/guest") return { kind: "guest" };
+  if (path === "/device") return { kind: "device" };
   const session = /^\/s\/(ses_[0-9a-f]{16})$/.exec(path);
   return session?.[1] ? { kind: "session", id: session[1] } : { kind: "unknown" };
 }

@@ -1,4 +1,4 @@
-import type { ChallengeMade, Health, Problem, ProofOfKey, Proven, Screen, Session, WhoAmI } from "../protocol";
+import type { ChallengeMade, DeviceRecord, Health, Problem, ProofOfKey, Proven, Revoked, Screen, Session, WhoAmI } from "../protocol";
 
 /** The daemon gave no answer: network, TLS, a daemon that is not running, or time ran out. */
 export class Unreachable extends Error {
@@ -89,6 +89,16 @@ export function prove(deviceToken: string, body: ProofOfKey): Promise<Proven> {
 /** Who the daemon takes the bearer for. */
 export function whoAmI(bearer: Bearer, signal?: AbortSignal): Promise<WhoAmI> {
   return call("GET", "/v1/whoami", { bearer, signal });
+}
+
+/** The device's own record. */
+export function ownRecord(bearer: Bearer, signal?: AbortSignal): Promise<DeviceRecord> {
+  return call("GET", "/v1/devices/self", { bearer, signal });
+}
+
+/** Ends the device's trust, by itself. */
+export function signOut(bearer: Bearer): Promise<Revoked> {
+  return call("DELETE", "/v1/devices/self", { bearer });
 }
 
 /** All sessions that the bearer may see. */

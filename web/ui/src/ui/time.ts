@@ -23,6 +23,11 @@ export function clockTime(milliseconds: number): string {
   return new Date(milliseconds).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
 }
 
+/** A day and a time of day, of a time as the daemon writes it. */
+export function dateAndTime(time: string): string {
+  return new Date(time).toLocaleString([], { dateStyle: "medium", timeStyle: "short", hourCycle: "h23" });
+}
+
 /** Makes `tick` run; returns what stops it. */
 export function startTicking(): () => void {
   const timer = setInterval(() => {
