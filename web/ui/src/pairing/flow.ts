@@ -1,10 +1,12 @@
-import { call, Refused } from "../api/client";
+import { call, Refused, signOut } from "../api/client";
 import { fromBase64Url, toBase64Url } from "../api/encoding";
 import { retryDelay } from "../connection/machine";
+import { persist } from "../install/storage";
 import { device } from "../keys/access";
 import { assertHere, whichDaemon } from "../keys/daemon";
 import { makeKey, publicPoint, signLines } from "../keys/key";
-import { assertKeeps, save, StorageUnavailable, type Credential } from "../keys/store";
+import { bearerOf, forgetAccess } from "../keys/proof";
+import { assertKeeps, load, save, StorageUnavailable, type Credential } from "../keys/store";
 import type { Exchange, Exchanged, NewRequest, Poll, Problem, Requested, Reveal } from "../protocol";
 import { commitment, pairingCode } from "./code";
 import type { Offer } from "./offer";
@@ -12,8 +14,8 @@ import type { Offer } from "./offer";
 /** How far a pairing has come. */
 export type PairingState =
   | { kind: "asking" }
-  /** The owner compares the code; `reachable` is false while polls go unanswered. */
-  | { kind: "comparing"; code: string; reachable: boolean }
+  /** The owner compares the code; `reachable` is false while polls go unanswered, `stays` is the browser's word on keeping the key. */
+  | { kind: "comparing"; code: string; reachable: boolean; stays: boolean | null }
   /** The owner said yes; the token is on its way. */
   | { kind: "approved" }
   | { kind: "paired" }
@@ -30,10 +32,11 @@ export async function pair(
   label: string,
   show: (state: PairingState) => void,
   ended: AbortSignal,
+  replace = false,
 ): Promise<void> {
   show({ kind: "asking" });
   try {
-    show(await run(offer, label, show, ended));
+    show(await run(offer, label, show, ended, replace));
   } catch (error) {
     if (!ended.aborted) show(failure(error));
   }
@@ -44,13 +47,14 @@ async function run(
   label: string,
   show: (state: PairingState) => void,
   ended: AbortSignal,
+  replace: boolean,
 ): Promise<PairingState> {
   const instance = await whichDaemon(ended);
+  const former = replace ? await load(instance) : null;
   const key = await makeKey();
   await assertKeeps({ ...blank(label, key), instance: `${instance}-trial` });
   const begun = await begin(instance, offer, label, key, ended);
-  show({ kind: "comparing", code: begun.code, reachable: true });
-  const answer = await decision(begun, (reachable) => show({ kind: "comparing", code: begun.code, reachable }), ended);
+  const answer = await compared(begun, show, ended);
   if (answer.status === "access_denied") return { kind: "rejected", cause: answer.cause ?? null };
   if (answer.status !== "approved" || answer.exchange_nonce === undefined) return { kind: "expired" };
   show({ kind: "approved" });
@@ -60,7 +64,31 @@ async function run(
   const committed = { ...credential, uncommitted: null };
   await save(committed);
   device.value = committed;
+  if (former) await endFormer(former);
   return { kind: "paired" };
+}
+
+/** Shows the code until the owner has decided, and what the browser says to keeping the key; a browser that asks the person waits for that. */
+async function compared(begun: Begun, show: (state: PairingState) => void, ended: AbortSignal): Promise<Poll> {
+  let shown: Extract<PairingState, { kind: "comparing" }> = { kind: "comparing", code: begun.code, reachable: true, stays: null };
+  let isDecided = false;
+  const change = (part: Partial<typeof shown>): void => {
+    if (!isDecided) show((shown = { ...shown, ...part }));
+  };
+  change({});
+  void persist().then((stays) => stays !== null && change({ stays }));
+  try {
+    return await decision(begun, (reachable) => change({ reachable }), ended);
+  } finally {
+    isDecided = true;
+  }
+}
+
+/** Takes back the trust in what this browser was before: only the new device is of use here now. */
+async function endFormer(former: Credential): Promise<void> {
+  // Where it was revoked already, or cannot be asked now, the new device is paired all the same.
+  await signOut(bearerOf(former)).catch(() => undefined);
+  forgetAccess();
 }
 
 /** A request that the daemon knows, with the code that it must show too. */

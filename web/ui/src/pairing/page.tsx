@@ -1,15 +1,20 @@
 import { useSignal, type Signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { health } from "../api/client";
+import { isStandalone, systemOf } from "../install/install";
 import { device, verdict } from "../keys/access";
 import { load } from "../keys/store";
 import { navigate } from "../router";
 import { strings } from "../strings";
-import { HomeLink, Message } from "../ui/message";
+import { Command, HomeLink, Message } from "../ui/message";
+import { keepShell, shell } from "../worker/register";
+import { CopyLink } from "./copy";
+import { EnterOffer } from "./enter";
 import { pair, type PairingState } from "./flow";
 import { cleanLabel, defaultLabel, LABEL_LENGTH } from "./label";
 import { parseOffer, type Offer } from "./offer";
 import { Progress } from "./progress";
+import { thisWindow, type WindowKind } from "./window";
 
 /** `/pair`: an offer's link becomes a paired device. */
 export function Pairing() {
@@ -17,6 +22,9 @@ export function Pairing() {
   const state = useSignal<PairingState | null>(null);
   const formerLabel = useSignal<string | null>(null);
   const run = useSignal<AbortController | null>(null);
+  const kind = useSignal<WindowKind>("browser");
+  const insists = useSignal(false);
+  useEffect(() => void thisWindow().then((is) => (kind.value = is)), []);
   const stop = (): void => {
     run.peek()?.abort();
     state.value = null;
@@ -27,16 +35,41 @@ export function Pairing() {
 
   if (offer.value === "malformed") return <Malformed />;
   if (offer.value === null) return <NoOffer label={formerLabel.value} />;
-  if (state.value) return <Progress state={state.value} />;
-  const begin = (label: string): void => {
+  if (state.value) return <Progress state={state.value} again={() => (state.value = null)} />;
+  if (kind.value !== "browser" && !insists.value) {
+    return <OtherWindow kind={kind.value} link={linkOf(offer.value)} insist={() => (insists.value = true)} />;
+  }
+  const begin = (label: string, replace: boolean): void => {
     if (!offer.value || offer.value === "malformed") return;
     run.value = new AbortController();
-    void pair(offer.value, label, (now) => arrive(state, now), run.value.signal);
+    void pair(offer.value, label, (now) => arrive(state, now), run.value.signal, replace);
   };
-  return <Form formerLabel={formerLabel.value} begin={begin} />;
+  return <Form formerLabel={formerLabel.value} begin={begin} link={linkOf(offer.value)} />;
 }
 
-function Form({ formerLabel, begin }: { formerLabel: string | null; begin: (label: string) => void }) {
+/** A window that would not keep the key: nothing is claimed there, unless a person knows better. */
+function OtherWindow({ kind, link, insist }: { kind: Exclude<WindowKind, "browser">; link: string; insist: () => void }) {
+  const { title, text } = strings.pair.windows[kind];
+  return (
+    <Message kind={`pair_${kind}`} title={title} text={text}>
+      <CopyLink link={link} />
+      <button type="button" class="button quiet-button" onClick={insist}>
+        {strings.pair.insist}
+      </button>
+    </Message>
+  );
+}
+
+interface FormProps {
+  formerLabel: string | null;
+  begin: (label: string, replace: boolean) => void;
+  /** The offer's link, to be opened elsewhere. */
+  link: string;
+}
+
+function Form({ formerLabel, begin, link }: FormProps) {
+  const replace = useSignal(true);
+  useEffect(() => void keepShell(), []);
   const label = useSignal(defaultLabel(navigator.userAgent));
   const clean = cleanLabel(label.value);
   return (
@@ -49,7 +82,7 @@ function Form({ formerLabel, begin }: { formerLabel: string | null; begin: (labe
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          if (clean !== "") begin(clean);
+          if (clean !== "") begin(clean, formerLabel !== null && replace.value);
         }}
       >
         <label for="label">{strings.pair.label}</label>
@@ -66,14 +99,54 @@ function Form({ formerLabel, begin }: { formerLabel: string | null; begin: (labe
         <p id="label-hint" class="hint">
           {strings.pair.labelHint}
         </p>
-        {formerLabel !== null && <p class="banner">{strings.pair.replaces(formerLabel)}</p>}
+        {formerLabel !== null && (
+          <div class="banner">
+            <p>{strings.pair.replaces(formerLabel)}</p>
+            <label class="agreed">
+              <input type="checkbox" checked={replace.value} onChange={(event) => (replace.value = event.currentTarget.checked)} />
+              {strings.pair.replaceOld(formerLabel)}
+            </label>
+          </div>
+        )}
         <button class="button" type="submit" disabled={clean === ""}>
           {strings.pair.button}
         </button>
       </form>
-      <p class="hint">{strings.pair.certificate}</p>
+      {shell.value === "untrusted" ? <Untrusted /> : <p class="hint">{strings.pair.certificate}</p>}
+      {isPhoneTab() && shell.value === "kept" && (
+        <details class="hint">
+          <summary>{strings.pair.installFirst}</summary>
+          <p>{strings.pair.installHow}</p>
+          <CopyLink link={link} />
+        </details>
+      )}
     </Message>
   );
+}
+
+/** What works where the certificate is not trusted, what does not, and the ways out. */
+function Untrusted() {
+  return (
+    <details class="hint" data-certificate="untrusted">
+      <summary>{strings.pair.untrusted}</summary>
+      <p>{strings.pair.untrustedText}</p>
+      <ul>
+        {strings.terminal.waysOut.map((way) => (
+          <li key={way}>{way}</li>
+        ))}
+      </ul>
+      <Command text={strings.terminal.trustCommand} />
+    </details>
+  );
+}
+
+/** On iOS an installed app has storage of its own: what a tab pairs, the app does not have. */
+function isPhoneTab(): boolean {
+  return systemOf(navigator.userAgent, navigator.maxTouchPoints) === "ios" && !isStandalone();
+}
+
+function linkOf({ id, secret, pin }: Offer): string {
+  return `${location.origin}/pair#${id}.${secret}.${pin}`;
 }
 
 function NoOffer({ label }: { label: string | null }) {
@@ -85,7 +158,11 @@ function NoOffer({ label }: { label: string | null }) {
     );
   }
   const text = `${strings.pair.noOfferText} ${strings.pair.again}`;
-  return <Message kind="pair_no_offer" title={strings.pair.noOfferTitle} text={text} command={strings.pair.command} />;
+  return (
+    <Message kind="pair_no_offer" title={strings.pair.noOfferTitle} text={text} command={strings.pair.command}>
+      <EnterOffer />
+    </Message>
+  );
 }
 
 function Malformed() {

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useContext, useEffect, useRef } from "preact/hooks";
 import type { EndReason } from "../connection/machine";
+import { EnterOffer } from "../pairing/enter";
 import { strings } from "../strings";
 import { Mark } from "./icons";
 import { TileContext } from "./tile";
@@ -36,6 +37,7 @@ export function Ended({ reason }: { reason: Exclude<EndReason, "finished"> }) {
   return (
     <Message kind={reason} title={title} text={text} {...(command ? { command } : {})}>
       {reason === "unreadable" && <ReloadButton />}
+      {reason === "unpaired" && <EnterOffer />}
       {reason === "gone" || reason === "lost" || reason === "not_permitted" ? <HomeLink /> : null}
     </Message>
   );
@@ -79,6 +81,7 @@ export function Command({ text }: { text: string }) {
 
 const COMMANDS: Partial<Record<EndReason, string>> = {
   revoked: strings.pairCommand,
+  signed_out: strings.pairCommand,
   expired: strings.pairCommand,
   unrecognised: strings.pairCommand,
   unpaired: strings.pairCommand,
