@@ -84,6 +84,15 @@ async function drawSessions(s, look, draw) {
   await device.page.locator('.session[data-state="failed"]').waitFor();
   await device.page.getByText(/Live · \d+ ms/).waitFor();
   await draw(device, "home");
+  await device.connection("live").click();
+  await device.page.getByRole("dialog", { name: "Connection figures" }).getByText("a second").waitFor();
+  await draw(device, "home-figures");
+  await device.page.keyboard.press("Escape");
+  await device.page.getByRole("link", { name: "This device" }).click();
+  await device.page.getByText("look, type, start and stop").waitFor();
+  await draw(device, "device");
+  await device.page.getByRole("link", { name: "Sessions" }).click();
+  await device.row("build").waitFor();
   await device.row("build").click();
   const terminal = await Terminal.ready(device.page);
   await terminal.atPrompt();

@@ -119,7 +119,7 @@ function Bar({ id, name, guest, connection, controls, leave, choose }: BarProps)
     <header class="bar guest-bar">
       <div class="bar-title">
         <h1>{name}</h1>
-        {connection && <Status connection={connection} />}
+        {connection && <Status connection={connection} meter={controls?.attachment.meter} />}
       </div>
       {guest.sessions.length > 1 && (
         <select class="choice" aria-label={strings.guest.sessions} value={id} onChange={(event) => choose(event.currentTarget.value)}>
