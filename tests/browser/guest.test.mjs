@@ -121,7 +121,7 @@ scenario("a guest is shown each of its sessions, and the end of its time", async
   await device.page.getByLabel("Sessions").selectOption("two");
   await device.page.getByRole("heading", { name: "two" }).waitFor();
 
-  const [short = ""] = await invite(s, "one", "--for", "6s");
+  const [short = ""] = await invite(s, "one", "--for", "20s");
   const brief = await s.open(DESKTOP);
   brief.tolerate(/status of 401|WebSocket connection/);
   await brief.goto(short);
