@@ -23,7 +23,7 @@ for (const [kind, profile] of Object.entries({ phone: PHONE, desktop: DESKTOP })
 async function drawAll(s, look, suffix) {
   let count = 0;
   const draw = (/** @type {import("./support/device.mjs").Device} */ device, /** @type {string} */ name) =>
-    s.picture(device, `${suffix}-${String((count += 1)).padStart(2, "0")}-${name}`);
+    s.screen(device, `${suffix}-${String((count += 1)).padStart(2, "0")}-${name}`);
 
   await drawPairing(s, look, draw);
   await drawRefusals(s, look, draw);
@@ -129,7 +129,8 @@ async function drawSessions(s, look, draw) {
   owner.type(1, "\u0015exit 3\r");
   await device.page.getByText("exit code 3").waitFor();
   await draw(device, "terminal-exited");
-  await device.page.getByRole("link", { name: "Sessions" }).click();
+  if (look.isMobile) await device.page.getByRole("link", { name: "Sessions" }).click();
+  else await device.goto("/");
   await device.connection("live").waitFor();
   s.tunnel.cut();
   await device.page.getByText("Not live").waitFor();

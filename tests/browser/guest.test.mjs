@@ -148,7 +148,7 @@ for (const [kind, profile] of Object.entries({ phone: PHONE, desktop: DESKTOP })
       const [blank = "", link = ""] = await invite(s, "build", "--for", "90m", "--count", "2");
       const device = await s.open({ ...profile, colorScheme });
       device.tolerate(/status of 4\d\d|WebSocket connection|net::ERR_/);
-      const draw = (/** @type {string} */ name) => s.picture(device, `guest-${kind}-${colorScheme}-${name}`);
+      const draw = (/** @type {string} */ name) => s.screen(device, `guest-${kind}-${colorScheme}-${name}`);
       await device.goto(blank);
       await Terminal.ready(device.page);
       await device.page.getByText("Nothing was printed").waitFor();

@@ -1,8 +1,10 @@
+import assert from "node:assert/strict";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { brokenRules } from "./axe.mjs";
 import { launch, PHONE } from "./browser.mjs";
 import { Daemon } from "./daemon.mjs";
 import { Device } from "./device.mjs";
@@ -52,6 +54,8 @@ export class Scenario {
   #folder = "";
   /** @type {import("playwright-core").Browser[]} */
   #others = [];
+  /** Rules of accessibility that screens broke. @type {unknown[]} */
+  #broken = [];
 
   /** The address at which browsers reach the daemon. */
   get origin() {
@@ -114,7 +118,14 @@ export class Scenario {
     await device.page.screenshot({ path: join(OUTPUT, `${name}.png`), animations: "disabled" });
   }
 
+  /** Keeps a picture of a screen, and checks that everybody can use it. @param {Device} device @param {string} name */
+  async screen(device, name) {
+    await this.picture(device, name);
+    for (const rule of await brokenRules(device)) this.#broken.push({ screen: name, ...rule });
+  }
+
   assertClean() {
+    assert.deepEqual(this.#broken, []);
     for (const device of this.#devices) device.assertClean();
   }
 
