@@ -5,6 +5,7 @@ import { isWaiting } from "../connection/machine";
 import { useConnection } from "../connection/use";
 import { device } from "../keys/access";
 import { strings } from "../strings";
+import { moveByArrows } from "../ui/arrows";
 import { Mark } from "../ui/icons";
 import { Command, Ended } from "../ui/message";
 import { Status } from "../ui/status";
@@ -49,7 +50,7 @@ export function Sessions({ connection, Body, children }: SessionsProps) {
         <Status connection={connection} meter={listMeter} unit="updates" />
       </header>
       {children}
-      <Body class="page-body">
+      <Body class="page-body" onKeyDown={moveByArrows}>
         <h1 class="visually-hidden">{strings.sessions}</h1>
         {list.value === null ? <Waiting unreachable={isWaiting(state)} /> : <List sessions={list.value} stale={stale} />}
       </Body>
