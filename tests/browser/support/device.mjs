@@ -36,9 +36,12 @@ export class Device {
     return this.page.locator(`[data-message="${kind}"]`);
   }
 
-  /** Where the connection stands. @param {"live" | "reconnecting" | "offline" | "unreachable" | "ended"} state */
+  /**
+   * Where the connection stands: that of the session, where one is shown beside the list.
+   * @param {"live" | "reconnecting" | "offline" | "unreachable" | "ended"} state
+   */
   connection(state) {
-    return this.page.locator(`.status[data-connection="${state}"]`);
+    return this.page.locator(`.status[data-connection="${state}"]:not(.workspace:has(main .status) .sidebar .status)`);
   }
 
   /** A row of the list. @param {string} name */

@@ -10,7 +10,7 @@ export class Terminal {
 
   /** Once the page shows a session live. @param {import("playwright-core").Page} page */
   static async ready(page) {
-    await page.locator('.status[data-connection="live"], .exit').first().waitFor();
+    await page.locator('.terminal-page .status[data-connection="live"], .exit').first().waitFor();
     return new Terminal(page);
   }
 

@@ -241,6 +241,48 @@ export const strings = {
   desktop: {
     close: "Close this tile",
     split: { right: "Split right", below: "Split below" },
+    tile: (number: number, name: string) => `Tile ${number}: ${name}`,
+    divider: "Line between tiles",
+    emptyTitle: "Choose a session",
+    emptyText: "It opens here. Several can stand side by side, and this browser remembers them.",
+  },
+
+  palette: {
+    button: "Go to…",
+    chord: "Ctrl+Shift+Space",
+    titles: { all: "Find a session or an action", right: "Show which session on the right?", below: "Show which session below?" },
+    actionsTitle: "Actions",
+    none: "Nothing of that name.",
+    found: (count: number) => (count === 1 ? "1 found" : `${count} found`),
+    onScreen: (tile: number) => `tile ${tile}`,
+    actions: {
+      splitRight: "Split right…",
+      splitBelow: "Split below…",
+      close: "Close this tile",
+      menu: "Actions of this session…",
+      buttons: "Go to the terminal’s buttons",
+      list: "Go to the list of sessions",
+      home: "Back to the list of sessions",
+      help: "Keyboard shortcuts",
+    },
+    hints: [
+      { keys: "Enter", does: "open" },
+      { keys: "Shift+Enter", does: "on the right" },
+      { keys: "Ctrl+Enter", does: "below" },
+      { keys: "Shift+Arrow", does: "next tile" },
+    ],
+    then: "then",
+    shortcuts: [
+      { keys: "Ctrl+Shift+Space", does: "Find a session or an action, from anywhere", follows: false },
+      { keys: "Enter", does: "Open it in this tile", follows: true },
+      { keys: "Shift+Enter", does: "Open it on the right", follows: true },
+      { keys: "Ctrl+Enter", does: "Open it below", follows: true },
+      { keys: "Shift+Arrow", does: "Go to the tile on that side", follows: true },
+      { keys: "↑+↓", does: "In the list: go to the row above or below", follows: false },
+      { keys: "Esc", does: "From the list: back to the terminal", follows: false },
+    ],
+    why: "All other keys are the program’s.",
+    shut: "Close",
   },
 
   terminal: {

@@ -1,5 +1,6 @@
 import { useEffect, useMemo } from "preact/hooks";
 import { forgetGrouping } from "../home/grouping";
+import { clearTiles } from "../desktop/workspace";
 import { clearList } from "../home/list";
 import { clearInputs } from "../terminal/inputs";
 import { giveUp, isVerdict, probe, type Verdict } from "../keys/access";
@@ -28,6 +29,7 @@ export function useConnection(link: Link | null, ask: Probe = probe, trustEnded:
 function deviceEnded(reason: Verdict): void {
   clearList();
   forgetGrouping();
+  clearTiles();
   clearInputs();
   void giveUp(reason);
 }

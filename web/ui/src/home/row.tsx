@@ -1,5 +1,6 @@
 import { serverNow } from "../api/client";
 import type { Session } from "../protocol";
+import { route } from "../router";
 import { strings } from "../strings";
 import { Eye } from "../ui/icons";
 import { ago, tick } from "../ui/time";
@@ -20,9 +21,10 @@ export function Row({ session, stood = session, isGone = false }: RowProps) {
   const looking = session.viewers + session.writers;
   const note = stood.note && (session.note ?? stood.note);
   const asked = messageOf(stood) === null ? null : (messageOf(session) ?? messageOf(stood));
+  const isShown = route.value.kind === "session" && route.value.id === session.id;
   return (
     <li class={isGone ? "gone" : undefined} inert={isGone}>
-      <a class="session" href={`/s/${session.id}`} data-state={outcome(session)}>
+      <a class="session" href={`/s/${session.id}`} data-state={outcome(session)} aria-current={isShown ? "page" : undefined}>
         <span class="session-dot" aria-hidden="true" />
         <span class="session-name">{session.name}</span>
         <span class="session-state">
@@ -51,14 +53,16 @@ function messageOf(session: Session): string | null {
   return waits(session) ? session.attention.message : null;
 }
 
-function outcome(session: Session): "waiting" | "running" | "done" | "stopped" | "failed" {
+/** What a session's mark shows. */
+export function outcome(session: Session): "waiting" | "running" | "done" | "stopped" | "failed" {
   if (waits(session)) return "waiting";
   if (session.out_of_reach !== undefined) return "failed";
   if (session.state === "running") return "running";
   return session.exit ? ending(session.exit) : "failed";
 }
 
-function stateWords({ state, exit, attention, out_of_reach }: Session): string {
+/** A session's state in words. */
+export function stateWords({ state, exit, attention, out_of_reach }: Session): string {
   if (out_of_reach !== undefined) return strings.home.outOfReach;
   if (state === "running") return strings.home.attention[attention.state];
   if (state === "lost") return strings.home.lost;

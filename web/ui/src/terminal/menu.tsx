@@ -26,7 +26,7 @@ export function Menu({ session, name, controls, writes }: MenuProps) {
   const holds = attachment.claim.value?.holder === true;
   return (
     <>
-      <button type="button" class="square" popovertarget={popover} aria-label={strings.terminal.actions} title={strings.terminal.actions}>
+      <button type="button" class="square menu-button" popovertarget={popover} aria-label={strings.terminal.actions} title={strings.terminal.actions}>
         <More />
       </button>
       <div id={popover} class="popover menu" popover="auto" onBeforeToggle={placePopover}>

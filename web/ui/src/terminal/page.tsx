@@ -44,7 +44,7 @@ export function SessionPage({ id }: { id: string }) {
   useEffect(() => {
     const takesKeys = tile !== null || hello?.mode === "write";
     if (isFocused && hello && takesKeys && matchMedia("(pointer: fine)").matches) ready?.focus();
-  }, [hello?.mode, isFocused]);
+  }, [hello?.mode, tile?.calls]);
 
   const state = connection?.state.value;
   if (controls.value === "failed") return <LoadFailed />;

@@ -18,6 +18,7 @@ export const Mark = () => (
   </svg>
 );
 
+export const Search = () => <Line>{<path d="M11 4.5a6.5 6.5 0 1 1 0 13 6.5 6.5 0 0 1 0-13zM15.700 15.700 20 20" />}</Line>;
 export const Back = () => <Line>{<path d="m14.5 5-7 7 7 7" />}</Line>;
 export const Eye = () => (
   <Line>

@@ -13,7 +13,7 @@ export function Message(props: { kind: string; title: string; text?: string; com
   // The screen has changed under the person: a screen reader goes on from here.
   useEffect(() => {
     if (tile?.isFocused ?? true) heading.current?.focus();
-  }, [props.kind, tile?.isFocused]);
+  }, [props.kind, tile?.calls]);
   const [Root, Heading] = tile ? (["div", "h2"] as const) : (["main", "h1"] as const);
   return (
     <Root class="message" data-message={props.kind}>

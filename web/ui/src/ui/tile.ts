@@ -4,6 +4,8 @@ import { createContext } from "preact";
 export interface Tile {
   /** Whether it is the tile that keys go to. */
   isFocused: boolean;
+  /** Changes when a person sends the keys to it by something that is not in it. */
+  calls: number;
   /** Whether there is space for another tile on its right, or below it. */
   fits: Record<Side, boolean>;
   /** Asks for a session to show beside it. */

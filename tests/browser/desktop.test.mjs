@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { DESKTOP } from "./support/browser.mjs";
+import { shellAfter } from "./support/daemon.mjs";
+import { scenario } from "./support/scenario.mjs";
+import { Desk } from "./support/desk.mjs";
+
+scenario("sessions are opened, put side by side, gone to and closed by keyboard alone", async (s) => {
+  for (const name of ["alpha", "beta", "gamma"]) await s.daemon.session(name, shellAfter(`this is ${name}\\r\\n`));
+  const desk = await Desk.of(s);
+  await desk.find("alpha", "Enter");
+  await desk.typeInto("alpha", "echo one-$((40 + 2))", "one-42");
+  await desk.find("beta", "Shift+Enter");
+  await desk.typeInto("beta", "echo two-$((40 + 2))", "two-42");
+  await desk.find("gamma", "Control+Enter");
+  await desk.typeInto("gamma", "echo three-$((40 + 2))", "three-42");
+  assert.deepEqual(await desk.names(), ["alpha", "beta", "gamma"]);
+
+  await desk.go("ArrowUp");
+  await desk.typeInto("beta", "echo four-$((40 + 2))", "four-42");
+  await desk.go("ArrowLeft");
+  await desk.typeInto("alpha", "echo five-$((40 + 2))", "five-42");
+  assert.equal(await desk.tile("gamma").getByText("five").count(), 0);
+  await desk.find("close this tile", "Enter");
+  await desk.hasKeys("beta");
+  assert.deepEqual(await desk.names(), ["beta", "gamma"]);
+});
+
+scenario("this browser remembers its tiles, and a link shows its session among them", async (s) => {
+  for (const name of ["alpha", "beta"]) await s.daemon.session(name, shellAfter(`this is ${name}\\r\\n`));
+  const linked = await s.daemon.session("gamma", shellAfter("this is gamma\\r\\n"));
+  const desk = await Desk.of(s);
+  await desk.find("alpha", "Enter");
+  await desk.shows("alpha", "this is alpha");
+  await desk.find("beta", "Shift+Enter");
+  await desk.shows("beta", "this is beta");
+
+  await desk.device.goto("/");
+  await desk.shows("alpha", "this is alpha");
+  await desk.shows("beta", "this is beta");
+  await desk.device.goto(`/s/${linked.id}`);
+  await desk.hasKeys("gamma");
+  assert.deepEqual(await desk.names(), ["gamma", "beta"]);
+});
+
+scenario("a window that is made narrow shows the session that has the keys, and shows all again when made wide", async (s) => {
+  for (const name of ["alpha", "beta"]) await s.daemon.session(name, shellAfter(`this is ${name}\\r\\n`));
+  const desk = await Desk.of(s);
+  await desk.find("alpha", "Enter");
+  await desk.shows("alpha", "this is alpha");
+  await desk.find("beta", "Shift+Enter");
+  await desk.hasKeys("beta");
+  await desk.page.setViewportSize({ width: 700, height: 800 });
+  await desk.page.locator("main.terminal-page .xterm-rows").getByText("this is beta").waitFor();
+  await desk.page.setViewportSize(DESKTOP.viewport);
+  await desk.shows("alpha", "this is alpha");
+  await desk.shows("beta", "this is beta");
+});
+
+scenario("the shortcut is no key of the program's, and the keys that are stay so", async (s) => {
+  await s.daemon.session("keys", "stty -echo -isig -icanon; printf ready; exec cat -v");
+  const desk = await Desk.of(s);
+  await desk.find("keys", "Enter");
+  await desk.shows("keys", "ready");
+  await desk.hasKeys("keys");
+  await desk.page.keyboard.press("Control+Space");
+  await desk.page.keyboard.press("Control+Shift+Space");
+  await desk.palette.waitFor();
+  await desk.page.keyboard.press("Control+Shift+Space");
+  await desk.palette.waitFor({ state: "detached" });
+  for (const key of ["Control+Shift+ArrowLeft", "Alt+x", "Control+k", "Escape", "Tab"]) await desk.page.keyboard.press(key);
+  await desk.page.keyboard.type("|");
+  await desk.shows("keys", "ready^@^[[1;6D^[x^K^[ |");
+});
+
+scenario("two hundred sessions are gone through, found and opened by keyboard alone", async (s) => {
+  for (let number = 1; number <= 200; number += 1) await s.daemon.session(`session-${number}`, `echo output-of-${number}`);
+  const desk = await Desk.of(s);
+  const rows = desk.page.locator(".sidebar .session");
+  await rows.nth(199).waitFor();
+  await desk.find("go to the list", "Enter");
+  await desk.isFocused(rows.first());
+  await desk.page.keyboard.press("ArrowDown");
+  await desk.isFocused(rows.nth(1));
+  await desk.page.keyboard.press("End");
+  await desk.isFocused(rows.last());
+  const name = (await rows.last().locator(".session-name").textContent()) ?? "";
+  await desk.page.keyboard.press("Enter");
+  await desk.shows(name, `output-of-${name.split("-")[1]}`);
+  await desk.find("session-137", "Enter");
+  await desk.shows("session-137", "output-of-137");
+});
+
+scenario("a terminal's menu and buttons, and the line between tiles, are reached and left by keyboard alone", async (s) => {
+  for (const name of ["alpha", "beta"]) await s.daemon.session(name, shellAfter(`this is ${name}\\r\\n`));
+  const desk = await Desk.of(s);
+  await desk.find("alpha", "Enter");
+  await desk.hasKeys("alpha");
+  await desk.find("beta", "Shift+Enter");
+  await desk.hasKeys("beta");
+  await desk.find("actions of this session", "Enter");
+  const menu = desk.tile("beta").locator(".menu");
+  await desk.isFocused(menu.getByRole("button", { name: "Fit session to this screen" }));
+  await desk.page.keyboard.press("Escape");
+  await menu.waitFor({ state: "hidden" });
+
+  await desk.find("go to the terminal’s buttons", "Enter");
+  await desk.isFocused(desk.tile("beta").getByRole("button", { name: "Readable size" }));
+  const line = desk.page.getByRole("separator");
+  await line.focus();
+  await desk.page.keyboard.press("ArrowRight");
+  assert.equal(await line.getAttribute("aria-valuenow"), "55");
+  await desk.find("beta", "Enter");
+  await desk.typeInto("beta", "echo still-$((40 + 2))", "still-42");
+});
+
+scenario("on a phone's screen, too, a hardware keyboard finds sessions", async (s) => {
+  for (const name of ["alpha", "beta"]) await s.daemon.session(name, shellAfter(`this is ${name}\\r\\n`));
+  const { device, terminal } = await s.watching("alpha", { profile: { viewport: { width: 600, height: 800 } } });
+  await terminal.shows("this is alpha");
+  await new Desk(device).find("beta", "Enter");
+  await terminal.shows("this is beta");
+});

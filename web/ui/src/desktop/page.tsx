@@ -1,0 +1,126 @@
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { useConnection } from "../connection/use";
+import { followSessions, list } from "../home/list";
+import { Sessions } from "../home/page";
+import { Shortcuts } from "../palette/help";
+import { askWhere, openPalette } from "../palette/state";
+import { SessionPage } from "../terminal/page";
+import { useVisibleArea } from "../terminal/viewport";
+import { strings } from "../strings";
+import { Search } from "../ui/icons";
+import { Keys } from "../ui/keys";
+import { Ended } from "../ui/message";
+import { TileContext, type Side } from "../ui/tile";
+import { DividerLine } from "./divider";
+import { dividers, places, type Place } from "./tiles";
+import { calls, close, enter, focused, prune, tiles } from "./workspace";
+
+/** `/` and `/s/<id>` where there is space: the list as a sidebar, and sessions side by side. */
+export function Workspace() {
+  const connection = useConnection(followSessions);
+  useVisibleArea();
+  const isListed = list.value !== null;
+  useEffect(() => void (list.value && prune(new Set(list.value.keys()))), [isListed]);
+  useEffect(() => {
+    if (focused.value === null) document.title = strings.product;
+  }, [focused.value]);
+  if (!connection) return null;
+  const state = connection.state.value;
+  if (state.kind === "ended" && state.reason !== "finished") return <Ended reason={state.reason} />;
+  return (
+    <div class="workspace">
+      <nav class="sidebar" aria-label={strings.sessions} onClick={callFocused} onKeyDown={leaveByEscape}>
+        <Sessions connection={connection} Body="div">
+          <button type="button" class="palette-button" onClick={() => openPalette()} aria-keyshortcuts="Control+Shift+Space">
+            <Search />
+            <span>{strings.palette.button}</span>
+            <Keys keys={strings.palette.chord} />
+          </button>
+        </Sessions>
+      </nav>
+      <main class="tiles">{tiles.value === null ? <NoTiles /> : <Tiled />}</main>
+    </div>
+  );
+}
+
+/** The sessions that are on the screen. All are children of one element, so that none starts anew when others move. */
+function Tiled() {
+  const area = useRef<HTMLDivElement>(null);
+  const size = useSignal({ width: 0, height: 0 });
+  useEffect(() => {
+    const observer = new ResizeObserver(([entry]) => entry && (size.value = entry.contentRect));
+    if (area.current) observer.observe(area.current);
+    return () => observer.disconnect();
+  }, []);
+  return (
+    <div class="tiles-area" ref={area}>
+      {[...places(tiles.value)].map(([session, place], at) => (
+        <OneTile key={session} session={session} place={place} number={at + 1} size={size.value} />
+      ))}
+      {dividers(tiles.value).map((divider) => (
+        <DividerLine key={divider.path.join()} divider={divider} area={area} />
+      ))}
+    </div>
+  );
+}
+
+interface TileProps {
+  session: string;
+  place: Place;
+  number: number;
+  size: { width: number; height: number };
+}
+
+function OneTile({ session, place, number, size }: TileProps) {
+  const isFocused = focused.value === session;
+  const name = list.value?.get(session)?.name ?? "";
+  const split = (side: Side): void => {
+    enter(session);
+    askWhere(side);
+  };
+  const fits = { right: place.width * size.width >= 2 * LEAST_WIDTH, below: place.height * size.height >= 2 * LEAST_HEIGHT };
+  return (
+    <div
+      class="tile"
+      role="group"
+      aria-label={strings.desktop.tile(number, name)}
+      aria-current={isFocused}
+      style={{ left: `${place.left * 100}%`, top: `${place.top * 100}%`, width: `${place.width * 100}%`, height: `${place.height * 100}%` }}
+      onFocusIn={() => enter(session)}
+      onPointerDown={() => enter(session)}
+    >
+      <TileContext.Provider value={{ isFocused, calls: calls.value, fits, split, close: () => close(session) }}>
+        <SessionPage id={session} />
+      </TileContext.Provider>
+    </div>
+  );
+}
+
+function NoTiles() {
+  return (
+    <section class="no-tiles">
+      <h2>{strings.desktop.emptyTitle}</h2>
+      <p>{strings.desktop.emptyText}</p>
+      <Shortcuts />
+    </section>
+  );
+}
+
+/** A row of the session that the address names already leads nowhere, so the keys go there by themselves. */
+function callFocused(event: MouseEvent): void {
+  const link = event.target instanceof Element ? event.target.closest("a") : null;
+  if (link && link.pathname === `/s/${focused.peek() ?? ""}` && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
+    event.preventDefault();
+    calls.value += 1;
+  }
+}
+
+/** From the list back to the terminal that had the keys. */
+function leaveByEscape(event: KeyboardEvent): void {
+  if (event.key === "Escape" && !event.defaultPrevented && focused.peek() !== null) calls.value += 1;
+}
+
+/** CSS pixels below which a terminal is of no use. */
+const LEAST_WIDTH = 300;
+const LEAST_HEIGHT = 180;
