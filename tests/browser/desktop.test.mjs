@@ -63,8 +63,7 @@ scenario("the shortcut is no key of the program's, and the keys that are stay so
   await desk.shows("keys", "ready");
   await desk.hasKeys("keys");
   await desk.page.keyboard.press("Control+Space");
-  await desk.page.keyboard.press("Control+Shift+Space");
-  await desk.palette.waitFor();
+  await desk.open();
   await desk.page.keyboard.press("Control+Shift+Space");
   await desk.palette.waitFor({ state: "detached" });
   for (const key of ["Control+Shift+ArrowLeft", "Alt+x", "Control+k", "Escape", "Tab"]) await desk.page.keyboard.press(key);

@@ -14,10 +14,21 @@ export class Desk {
     return new Desk(await s.paired({ profile: DESKTOP }));
   }
 
+  /** Opens the palette. */
+  async open() {
+    await this.page.keyboard.press("Control+Shift+Space");
+    await this.palette.getByRole("combobox").and(this.page.locator(":focus")).waitFor();
+  }
+
+  /** Leaves the palette as it is. */
+  async leave() {
+    await this.page.keyboard.press("Escape");
+    await this.palette.waitFor({ state: "detached" });
+  }
+
   /** Finds something by the palette, and does it with a key. @param {string} text @param {string} key */
   async find(text, key) {
-    await this.page.keyboard.press("Control+Shift+Space");
-    await this.palette.waitFor();
+    await this.open();
     await this.page.keyboard.type(text);
     await this.palette.locator('[aria-selected="true"]').getByText(text).waitFor();
     await this.page.keyboard.press(key);
@@ -26,8 +37,7 @@ export class Desk {
 
   /** Goes to the tile on a side. @param {"ArrowLeft" | "ArrowRight" | "ArrowUp" | "ArrowDown"} arrow */
   async go(arrow) {
-    await this.page.keyboard.press("Control+Shift+Space");
-    await this.palette.waitFor();
+    await this.open();
     await this.page.keyboard.press(`Shift+${arrow}`);
     await this.palette.waitFor({ state: "detached" });
   }

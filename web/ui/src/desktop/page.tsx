@@ -1,4 +1,3 @@
-import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { useConnection } from "../connection/use";
 import { followSessions, list } from "../home/list";
@@ -14,7 +13,7 @@ import { Ended } from "../ui/message";
 import { TileContext, type Side } from "../ui/tile";
 import { DividerLine } from "./divider";
 import { dividers, places, type Place } from "./tiles";
-import { calls, close, enter, focused, prune, tiles } from "./workspace";
+import { area, calls, close, enter, fits, focused, prune, tiles } from "./workspace";
 
 /** `/` and `/s/<id>` where there is space: the list as a sidebar, and sessions side by side. */
 export function Workspace() {
@@ -46,20 +45,19 @@ export function Workspace() {
 
 /** The sessions that are on the screen. All are children of one element, so that none starts anew when others move. */
 function Tiled() {
-  const area = useRef<HTMLDivElement>(null);
-  const size = useSignal({ width: 0, height: 0 });
+  const element = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    const observer = new ResizeObserver(([entry]) => entry && (size.value = entry.contentRect));
-    if (area.current) observer.observe(area.current);
+    const observer = new ResizeObserver(([entry]) => entry && (area.value = entry.contentRect));
+    if (element.current) observer.observe(element.current);
     return () => observer.disconnect();
   }, []);
   return (
-    <div class="tiles-area" ref={area}>
+    <div class="tiles-area" ref={element}>
       {[...places(tiles.value)].map(([session, place], at) => (
-        <OneTile key={session} session={session} place={place} number={at + 1} size={size.value} />
+        <OneTile key={session} session={session} place={place} number={at + 1} />
       ))}
       {dividers(tiles.value).map((divider) => (
-        <DividerLine key={divider.path.join()} divider={divider} area={area} />
+        <DividerLine key={divider.path.join()} divider={divider} area={element} />
       ))}
     </div>
   );
@@ -69,17 +67,16 @@ interface TileProps {
   session: string;
   place: Place;
   number: number;
-  size: { width: number; height: number };
 }
 
-function OneTile({ session, place, number, size }: TileProps) {
+function OneTile({ session, place, number }: TileProps) {
   const isFocused = focused.value === session;
   const name = list.value?.get(session)?.name ?? "";
   const split = (side: Side): void => {
     enter(session);
     askWhere(side);
   };
-  const fits = { right: place.width * size.width >= 2 * LEAST_WIDTH, below: place.height * size.height >= 2 * LEAST_HEIGHT };
+  const space = { right: fits(session, "right"), below: fits(session, "below") };
   return (
     <div
       class="tile"
@@ -90,7 +87,7 @@ function OneTile({ session, place, number, size }: TileProps) {
       onFocusIn={() => enter(session)}
       onPointerDown={() => enter(session)}
     >
-      <TileContext.Provider value={{ isFocused, calls: calls.value, fits, split, close: () => close(session) }}>
+      <TileContext.Provider value={{ isFocused, calls: calls.value, fits: space, split, close: () => close(session) }}>
         <SessionPage id={session} />
       </TileContext.Provider>
     </div>
@@ -120,7 +117,3 @@ function callFocused(event: MouseEvent): void {
 function leaveByEscape(event: KeyboardEvent): void {
   if (event.key === "Escape" && !event.defaultPrevented && focused.peek() !== null) calls.value += 1;
 }
-
-/** CSS pixels below which a terminal is of no use. */
-const LEAST_WIDTH = 300;
-const LEAST_HEIGHT = 180;

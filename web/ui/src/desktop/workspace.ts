@@ -2,7 +2,7 @@ import { computed, effect, signal, untracked } from "@preact/signals";
 import { lastDeleted } from "../home/list";
 import { navigate, route } from "../router";
 import type { Side } from "../ui/tile";
-import { closed, neighbour, parseTiles, sessionsIn, shared, shown, split, type Direction, type Path, type Tiles } from "./tiles";
+import { closed, neighbour, parseTiles, places, sessionsIn, shared, shown, split, type Direction, type Path, type Tiles } from "./tiles";
 
 /** The sessions that a wide screen shows, as this browser had them last. */
 export const tiles = signal<Tiles | null>(null);
@@ -15,6 +15,9 @@ export const calls = signal(0);
 
 /** Whether there is space for the desktop's layout. */
 export const isWide = signal(false);
+
+/** The space for all tiles, in CSS pixels. */
+export const area = signal({ width: 0, height: 0 });
 
 /** Where a session that is asked for goes: into the place that has the keys, or beside it. */
 export type Where = "here" | Side;
@@ -35,11 +38,18 @@ export function startWorkspace(): void {
   });
 }
 
-/** Shows a session where it is wanted, and gives it the keys. */
+/** Whether there is space for another tile beside one. */
+export function fits(session: string, side: Side): boolean {
+  const { width = 0, height = 0 } = places(tiles.value).get(session) ?? {};
+  if (side === "right") return width * area.value.width >= 2 * LEAST_WIDTH;
+  return height * area.value.height >= 2 * LEAST_HEIGHT;
+}
+
+/** Shows a session where it is wanted and has space, else in the place that has the keys; and gives it the keys. */
 export function show(session: string, where: Where = "here"): void {
   const { value } = tiles;
   const at = lastShown();
-  if (where !== "here" && isWide.peek() && value !== null && at !== null) keep(split(value, at, where, session));
+  if (where !== "here" && isWide.peek() && value !== null && at !== null && fits(at, where)) keep(split(value, at, where, session));
   if (focused.peek() === session) calls.value += 1;
   else navigate(`/s/${session}`);
 }
@@ -118,6 +128,9 @@ let last: string | null = null;
 /** The session whose tile the keys are in already. */
 let entering: string | null = null;
 
+/** CSS pixels below which a terminal is of no use. */
+const LEAST_WIDTH = 300;
+const LEAST_HEIGHT = 180;
 const TILES = "transom.tiles";
 /** A list beside a terminal of 80 columns needs this much. */
 const WIDE = "(min-width: 1024px)";

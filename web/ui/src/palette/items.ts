@@ -1,4 +1,4 @@
-import { close, focused, isWide, show, tiles, type Where } from "../desktop/workspace";
+import { close, fits, focused, isWide, show, tiles, type Where } from "../desktop/workspace";
 import { sessionsIn } from "../desktop/tiles";
 import { list, ordered } from "../home/list";
 import { outcome, stateWords } from "../home/row";
@@ -41,11 +41,12 @@ export function sessionItems(purpose: Purpose): Item[] {
 /** What else can be done here and now. */
 export function actionItems(): Item[] {
   const session = focused.value;
-  const actions = strings.palette.actions;
+  const isTiled = session !== null && isWide.value;
+  const { actions } = strings.palette;
   const offered: [boolean, string, () => void][] = [
-    [session !== null && isWide.value, actions.splitRight, () => askWhere("right")],
-    [session !== null && isWide.value, actions.splitBelow, () => askWhere("below")],
-    [session !== null && isWide.value, actions.close, () => session !== null && close(session)],
+    [isTiled && fits(session, "right"), actions.splitRight, () => askWhere("right")],
+    [isTiled && fits(session, "below"), actions.splitBelow, () => askWhere("below")],
+    [isTiled, actions.close, () => session !== null && close(session)],
     [session !== null, actions.menu, openActions],
     [session !== null, actions.buttons, focusButtons],
     [isWide.value, actions.list, focusList],

@@ -18,10 +18,10 @@ export function followShortcut(isAvailable: () => boolean): void {
     event.preventDefault();
     event.stopImmediatePropagation();
     if (event.repeat) return;
-    const shown = document.querySelector<HTMLDialogElement>("dialog.palette");
-    // Closed by itself, it gives the focus back.
-    if (shown) shown.close();
-    else openPalette();
+    const shown = document.querySelector<HTMLDialogElement>("dialog[open]");
+    // Closed by itself, it gives the focus back. A question that is open is to be answered first.
+    if (shown?.matches(".palette")) shown.close();
+    else if (!shown) openPalette();
   };
   window.addEventListener("keydown", press, { capture: true });
 }
