@@ -112,6 +112,42 @@ scenario("a terminal's menu and buttons, and the line between tiles, are reached
   await desk.typeInto("beta", "echo still-$((40 + 2))", "still-42");
 });
 
+scenario("tiles are split, sized and closed by pointer, too", async (s) => {
+  for (const name of ["alpha", "beta"]) await s.daemon.session(name, shellAfter(`this is ${name}\\r\\n`));
+  const desk = await Desk.of(s);
+  await desk.device.row("alpha").click();
+  await desk.hasKeys("alpha");
+  await desk.tile("alpha").getByRole("button", { name: "Split right" }).click();
+  await desk.palette.getByRole("option", { name: "beta" }).click();
+  await desk.hasKeys("beta");
+  const line = desk.page.getByRole("separator");
+  const box = await line.boundingBox();
+  assert.ok(box);
+  await desk.page.mouse.move(box.x + box.width / 2, 400);
+  await desk.page.mouse.down();
+  await desk.page.mouse.move(box.x - 100, 400);
+  await desk.page.mouse.up();
+  assert.ok(Number(await line.getAttribute("aria-valuenow")) < 45);
+  await desk.tile("alpha").locator(".host").click({ position: { x: 40, y: 20 } });
+  await desk.hasKeys("alpha");
+  await desk.tile("alpha").getByRole("button", { name: "Close this tile" }).click();
+  await desk.hasKeys("beta");
+  assert.deepEqual(await desk.names(), ["beta"]);
+});
+
+scenario("a device that is revoked forgets its tiles", async (s) => {
+  await s.daemon.session("alpha", shellAfter("this is alpha\\r\\n"));
+  const desk = await Desk.of(s);
+  desk.device.tolerate(/status of 401|WebSocket connection|net::ERR_/);
+  await desk.find("alpha", "Enter");
+  await desk.shows("alpha", "this is alpha");
+  const kept = () => desk.page.evaluate(() => localStorage.getItem("transom.tiles"));
+  assert.notEqual(await kept(), null);
+  await s.daemon.json("revoke", "Test device", "--yes");
+  await desk.device.message("revoked").waitFor();
+  assert.equal(await kept(), null);
+});
+
 scenario("on a phone's screen, too, a hardware keyboard finds sessions", async (s) => {
   for (const name of ["alpha", "beta"]) await s.daemon.session(name, shellAfter(`this is ${name}\\r\\n`));
   const { device, terminal } = await s.watching("alpha", { profile: { viewport: { width: 600, height: 800 } } });

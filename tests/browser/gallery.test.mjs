@@ -82,7 +82,7 @@ async function drawSessions(s, look, draw) {
   device.tolerate(/net::ERR_|WebSocket connection|status of 4\d\d/);
   await pairByOffer(device, s.daemon, "operator", "Ada’s laptop");
   await device.page.locator('.session[data-state="failed"]').waitFor();
-  await device.page.getByText(/Live · \d+ ms/).waitFor();
+  await device.connection("live").getByText(/Live · \d+ ms/).waitFor();
   await draw(device, "home");
   await device.connection("live").click();
   await device.page.getByRole("dialog", { name: "Connection figures" }).getByText("a second").waitFor();
@@ -96,7 +96,7 @@ async function drawSessions(s, look, draw) {
   await device.row("build").click();
   const terminal = await Terminal.ready(device.page);
   await terminal.atPrompt();
-  await device.page.getByText(/Live · \d+ ms/).waitFor();
+  await device.connection("live").getByText(/Live · \d+ ms/).waitFor();
   await draw(device, "terminal");
   await device.page.getByRole("button", { name: "Readable size" }).click();
   await draw(device, "terminal-readable");
@@ -131,12 +131,14 @@ async function drawSessions(s, look, draw) {
   await draw(device, "terminal-exited");
   if (look.isMobile) await device.page.getByRole("link", { name: "Sessions" }).click();
   else await device.goto("/");
-  await device.connection("live").waitFor();
+  // A wide screen shows the session, too, which has ended.
+  const live = device.page.locator('.page .status[data-connection="live"], .sidebar .status[data-connection="live"]');
+  await live.waitFor();
   s.tunnel.cut();
   await device.page.getByText("Not live").waitFor();
   await draw(device, "home-reconnecting");
   s.tunnel.mend();
-  await device.connection("live").waitFor();
+  await live.waitFor();
   await s.daemon.json("revoke", "Ada’s laptop", "--yes");
   await device.message("revoked").waitFor();
   await draw(device, "revoked");

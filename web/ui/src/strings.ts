@@ -242,6 +242,7 @@ export const strings = {
     close: "Close this tile",
     split: { right: "Split right", below: "Split below" },
     tile: (number: number, name: string) => `Tile ${number}: ${name}`,
+    wayOut: "Control, Shift and Space leave the terminal.",
     divider: "Line between tiles",
     emptyTitle: "Choose a session",
     emptyText: "It opens here. Several can stand side by side, and this browser remembers them.",

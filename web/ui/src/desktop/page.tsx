@@ -82,6 +82,7 @@ function OneTile({ session, place, number }: TileProps) {
       class="tile"
       role="group"
       aria-label={strings.desktop.tile(number, name)}
+      aria-description={strings.desktop.wayOut}
       aria-current={isFocused}
       style={{ left: `${place.left * 100}%`, top: `${place.top * 100}%`, width: `${place.width * 100}%`, height: `${place.height * 100}%` }}
       onFocusIn={() => enter(session)}
