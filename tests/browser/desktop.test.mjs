@@ -103,7 +103,7 @@ scenario("a terminal's menu and buttons, and the line between tiles, are reached
   await menu.waitFor({ state: "hidden" });
 
   await desk.find("go to the terminal’s buttons", "Enter");
-  await desk.isFocused(desk.tile("beta").getByRole("button", { name: "Readable size" }));
+  await desk.isFocused(desk.tile("beta").locator(".bar button").first());
   const line = desk.page.getByRole("separator");
   await line.focus();
   await desk.page.keyboard.press("ArrowRight");

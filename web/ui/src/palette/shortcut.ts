@@ -5,8 +5,9 @@ import { openPalette } from "./state";
  * there. One is all that can be had without taking it from somebody:
  *
  * - A program gets none for it. Terminals have no code for Ctrl+Shift+Space (Ctrl+Space is NUL, and stays the
- *   program's), while Alt and a letter is ESC and that letter, Ctrl+Shift and an arrow is CSI 1;6 A, function keys have
- *   codes in every combination, and Ctrl+Shift with the keys of `@ ^ _` is how those control characters are typed.
+ *   program's) unless a program asked for the codes of all keys. Alt and a letter is ESC and that letter, Ctrl+Shift and
+ *   an arrow is CSI 1;6 A, function keys have codes in every combination, and Ctrl+Shift with the keys of `@ ^ _` is how
+ *   those control characters are typed.
  * - No browser has it. Of Ctrl+Shift and a letter, Chrome, Edge, Firefox and Safari together leave F alone, which
  *   terminals use to find; most with Alt or the Command key is theirs or the system's.
  *
