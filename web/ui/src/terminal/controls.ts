@@ -9,7 +9,8 @@ import type { View } from "./fit";
 import { keysIn } from "./input-queue";
 import { inputOf } from "./inputs";
 import { LookBack } from "./look-back";
-import { barKey, modified, NO_MODIFIERS, released, type BarKey, type Modifiers } from "./modifiers";
+import type { Press } from "./keys";
+import { isModifying, NO_MODIFIERS, pressOf, released, under, type Modifiers } from "./modifiers";
 import { Screen } from "./screen";
 import { Stage } from "./stage";
 
@@ -30,8 +31,10 @@ export class Controls {
   constructor(session: string, host: HTMLElement, scroller: HTMLElement, authority: Authority = asDevice) {
     this.input = inputOf(session);
     this.screen = new Screen(host, {
-      typed: (text) => this.type(modified(text, this.modifiers.peek())),
+      typed: (text) => this.typeText(text),
+      pressed: (press) => this.press(press),
       pasted: (text, keys) => this.type(text, keys),
+      wantsAtOnce: (pending) => this.wantsAtOnce(pending),
       clicked: (bytes) => void this.attachment.typeBytes(bytes, 1),
       scrolled: (lines) => this.stage.canPan(lines > 0) || this.lookBack.scroll(lines),
       changed: () => this.stage?.keepCursor(),
@@ -47,7 +50,7 @@ export class Controls {
         return screenOf(bearerOf(credential), session, lines, before);
       },
       fontSize: () => this.screen.fontSize,
-      typed: (text) => this.type(modified(text, this.modifiers.peek())),
+      typed: (text) => this.typeText(text),
     });
     this.stage = new Stage(scroller, this.screen, {
       scrolled: (lines) => this.scrolledByTouch(lines),
@@ -66,15 +69,15 @@ export class Controls {
   }
 
   /** Presses a key of the bar. */
-  press(key: BarKey): void {
-    this.type(barKey(key, this.modifiers.peek(), this.screen.applicationCursor));
+  tap(press: Press): void {
+    this.screen.commit();
+    this.press(press);
   }
 
   /** Sends a character under the key bar's modifiers; false, and nothing done, where there are none. */
   pressCharacter(character: string): boolean {
-    const modifiers = this.modifiers.peek();
-    if (modifiers.ctrl === "off" && modifiers.alt === "off") return false;
-    this.type(modified(character, modifiers));
+    if (!isModifying(this.modifiers.peek())) return false;
+    this.typeText(character);
     return true;
   }
 
@@ -113,6 +116,16 @@ export class Controls {
     this.screen.dispose();
   }
 
+  private press(press: Press): void {
+    const bytes = this.screen.bytesOf(under(press, this.modifiers.peek()));
+    if (bytes !== null) this.type(bytes, 1);
+  }
+
+  private typeText(text: string): void {
+    const press = pressOf(text, this.modifiers.peek());
+    this.type((press && this.screen.bytesOf(press)) ?? text);
+  }
+
   private type(text: string, keys = keysIn(text)): boolean {
     if (!this.attachment.takesInput) return false;
     const isTaken = this.attachment.type(text, keys);
@@ -122,6 +135,12 @@ export class Controls {
     if (this.lookBack.looking.peek() === "back") this.toLive();
     else this.stage.showCursor();
     return true;
+  }
+
+  /** Under a modifier of the key bar a letter is a key, and to most full-screen programs it is, too. */
+  private wantsAtOnce(pending: string): boolean {
+    if (isModifying(this.modifiers.peek())) return true;
+    return this.screen.isAlternate && /^[\x20-\x7e]+$/.test(pending) && !COMPOSES_ASCII.test(navigator.language);
   }
 
   private scrolledByTouch(lines: number): void {
@@ -159,5 +178,7 @@ function soon(act: () => void): void {
   setTimeout(once, HIDDEN_PAUSE);
 }
 
+/** Languages whose input methods make their signs of Latin letters. */
+const COMPOSES_ASCII = /^(?:zh|ja|vi)\b/;
 /** Milliseconds; the daemon sends a hidden page a few updates a second. */
 const HIDDEN_PAUSE = 250;

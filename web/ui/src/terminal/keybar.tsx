@@ -1,20 +1,21 @@
 import type { Signal } from "@preact/signals";
 import { strings } from "../strings";
 import { Arrow } from "../ui/icons";
-import { tapped, type BarKey, type Modifiers } from "./modifiers";
+import type { Press } from "./keys";
+import { named, tapped, type Modifiers } from "./modifiers";
 
 /** Keys that an on-screen keyboard lacks. */
-export function KeyBar({ modifiers, press }: { modifiers: Signal<Modifiers>; press: (key: BarKey) => void }) {
+export function KeyBar({ modifiers, press }: { modifiers: Signal<Modifiers>; press: (key: Press) => void }) {
   return (
     <div class="keybar" role="toolbar" aria-label={strings.terminal.keys} onPointerDown={keepFocus}>
-      <Key name={strings.terminal.escape} press={() => press("escape")} />
-      <Key name={strings.terminal.tab} press={() => press("tab")} />
+      <Key name={strings.terminal.escape} press={() => press(named("Escape"))} />
+      <Key name={strings.terminal.tab} press={() => press(named("Tab"))} />
       <Sticky which="ctrl" modifiers={modifiers} />
       <Sticky which="alt" modifiers={modifiers} />
-      <Key name={strings.terminal.arrows.left} turn={-90} press={() => press("left")} />
-      <Key name={strings.terminal.arrows.down} turn={180} press={() => press("down")} />
-      <Key name={strings.terminal.arrows.up} turn={0} press={() => press("up")} />
-      <Key name={strings.terminal.arrows.right} turn={90} press={() => press("right")} />
+      <Key name={strings.terminal.arrows.left} turn={-90} press={() => press(named("ArrowLeft"))} />
+      <Key name={strings.terminal.arrows.down} turn={180} press={() => press(named("ArrowDown"))} />
+      <Key name={strings.terminal.arrows.up} turn={0} press={() => press(named("ArrowUp"))} />
+      <Key name={strings.terminal.arrows.right} turn={90} press={() => press(named("ArrowRight"))} />
     </div>
   );
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { barKey, modified, NO_MODIFIERS, released, tapped, type Modifiers } from "./modifiers";
+import { named, NO_MODIFIERS, pressOf, released, tapped, under, type Modifiers } from "./modifiers";
 
 const CTRL: Modifiers = { ctrl: "once", alt: "off" };
 const ALT: Modifiers = { ctrl: "off", alt: "once" };
@@ -16,40 +16,17 @@ test("a key lets go of what was for one key, not of what is locked", () => {
   expect(released(BOTH)).toEqual(BOTH);
 });
 
-test.each([
-  ["c", "\x03"],
-  ["C", "\x03"],
-  ["[", "\x1b"],
-  [" ", "\0"],
-  ["?", "\x7f"],
-  ["/", "\x1f"],
-  ["é", "é"],
-])("ctrl and %j", (key, sent) => {
-  expect(modified(key, CTRL)).toBe(sent);
+test("a character under a modifier is a press of its key", () => {
+  expect(pressOf("c", CTRL)).toMatchObject({ key: "c", ctrl: true, alt: false });
+  expect(pressOf("b", BOTH)).toMatchObject({ key: "b", ctrl: true, alt: true });
+  expect(pressOf("🚀", ALT)).toMatchObject({ key: "🚀", alt: true });
 });
 
-test("alt puts an escape before", () => {
-  expect(modified("b", ALT)).toBe("\x1bb");
-  expect(modified("b", BOTH)).toBe("\x1b\x02");
+test("a word, a paste and what no modifier is on for are nobody's key", () => {
+  expect(pressOf("ls -la", BOTH)).toBeNull();
+  expect(pressOf("c", NO_MODIFIERS)).toBeNull();
 });
 
-test("a word or a paste is nobody's key", () => {
-  expect(modified("ls -la", BOTH)).toBe("ls -la");
-});
-
-test("one character of two code units is one key", () => {
-  expect(modified("🚀", ALT)).toBe("\x1b🚀");
-});
-
-test("arrows are what the program asked for", () => {
-  expect(barKey("up", NO_MODIFIERS, false)).toBe("\x1b[A");
-  expect(barKey("up", NO_MODIFIERS, true)).toBe("\x1bOA");
-  expect(barKey("left", CTRL, true)).toBe("\x1b[1;5D");
-  expect(barKey("right", ALT, false)).toBe("\x1b[1;3C");
-  expect(barKey("down", BOTH, false)).toBe("\x1b[1;7B");
-});
-
-test("escape and tab are themselves", () => {
-  expect(barKey("escape", NO_MODIFIERS, false)).toBe("\x1b");
-  expect(barKey("tab", ALT, false)).toBe("\x1b\t");
+test("a key keeps the modifiers that it was pressed with", () => {
+  expect(under({ ...named("ArrowUp"), shift: true, alt: true }, CTRL)).toMatchObject({ key: "ArrowUp", shift: true, alt: true, ctrl: true });
 });

@@ -1,3 +1,5 @@
+import { isCharacter, type Press } from "./keys";
+
 /** A modifier of the key bar: off, for the next key, or until tapped again. */
 export type Stickiness = "off" | "once" | "locked";
 
@@ -6,9 +8,6 @@ export interface Modifiers {
   ctrl: Stickiness;
   alt: Stickiness;
 }
-
-/** A key of the key bar that sends something. */
-export type BarKey = "escape" | "tab" | "left" | "down" | "up" | "right";
 
 /** No modifier. */
 export const NO_MODIFIERS: Modifiers = { ctrl: "off", alt: "off" };
@@ -23,34 +22,22 @@ export function released({ ctrl, alt }: Modifiers): Modifiers {
   return { ctrl: ctrl === "once" ? "off" : ctrl, alt: alt === "once" ? "off" : alt };
 }
 
-/** What a key of the bar sends; arrows depend on the program's cursor-key mode (DECCKM). */
-export function barKey(key: BarKey, modifiers: Modifiers, applicationCursor: boolean): string {
-  if (key === "escape") return withAlt("\x1b", modifiers);
-  if (key === "tab") return withAlt("\t", modifiers);
-  const final = ARROWS[key];
-  const code = 1 + (modifiers.alt === "off" ? 0 : 2) + (modifiers.ctrl === "off" ? 0 : 4);
-  if (code > 1) return `\x1b[1;${code}${final}`;
-  return applicationCursor ? `\x1bO${final}` : `\x1b[${final}`;
+/** Whether any is on. */
+export function isModifying({ ctrl, alt }: Modifiers): boolean {
+  return ctrl !== "off" || alt !== "off";
 }
 
-/** What typed text becomes under the modifiers; text of several characters (paste, a word of an IME) stays as it is. */
-export function modified(text: string, modifiers: Modifiers): string {
-  if ([...text].length !== 1) return text;
-  const character = modifiers.ctrl === "off" ? text : control(text);
-  return withAlt(character, modifiers);
+/** A press of a key by its name, without modifiers. */
+export function named(key: string): Press {
+  return { key, code: "", shift: false, alt: false, ctrl: false, meta: false, altGraph: false, kind: "press" };
 }
 
-/** The control character of a key (ECMA-48: columns 4 and 5 of the code table, taken to column 0). */
-function control(character: string): string {
-  if (character === " " || character === "2") return "\0";
-  if (character === "?") return "\x7f";
-  if (character === "/") return "\x1f";
-  const code = character.toUpperCase().charCodeAt(0);
-  return code >= 0x40 && code <= 0x5f ? String.fromCharCode(code & 0x1f) : character;
+/** A press under the modifiers as well. */
+export function under(press: Press, { ctrl, alt }: Modifiers): Press {
+  return { ...press, ctrl: press.ctrl || ctrl !== "off", alt: press.alt || alt !== "off" };
 }
 
-function withAlt(text: string, { alt }: Modifiers): string {
-  return alt === "off" ? text : `\x1b${text}`;
+/** The press that typed text is under the modifiers; null for text that stays as it is: several characters (a word), or no modifier. */
+export function pressOf(text: string, modifiers: Modifiers): Press | null {
+  return isModifying(modifiers) && isCharacter({ key: text }) ? under(named(text), modifiers) : null;
 }
-
-const ARROWS = { left: "D", down: "B", up: "A", right: "C" } as const;

@@ -70,7 +70,7 @@ export function SessionPage({ id }: { id: string }) {
       {isLost && <LostBar />}
       {ready && hello?.mode === "write" && !exit && !isLost && (
         <div class="typing">
-          <KeyBar modifiers={ready.modifiers} press={(key) => ready.press(key)} />
+          <KeyBar modifiers={ready.modifiers} press={(key) => ready.tap(key)} />
           <Compose send={(text) => ready.sendLine(text)} press={(character) => ready.pressCharacter(character)} />
         </div>
       )}

@@ -3,7 +3,11 @@ import { Terminal } from "@xterm/xterm";
 import "@xterm/xterm/css/xterm.css";
 import type { Size } from "../protocol";
 import { strings } from "../strings";
+import { Composition } from "./composition";
 import type { Canvas } from "./display";
+import { Field } from "./field";
+import { Keyboard } from "./keyboard";
+import { encoded, KITTY, type Press } from "./keys";
 import { isFocusReport, muteAnswers } from "./mute";
 import { pasted } from "./paste";
 import { startOver } from "./start-over";
@@ -15,8 +19,12 @@ import { daemonWidths } from "./widths";
 export interface ScreenListener {
   /** A person typed text. */
   typed(text: string): void;
+  /** A person pressed a key. */
+  pressed(press: Press): void;
   /** A person pasted text: what that sends, and how many keys it counts as. */
   pasted(text: string, keys: number): void;
+  /** Whether text that is being composed is wanted letter by letter. */
+  wantsAtOnce(pending: string): boolean;
   /** A person scrolled by lines, up where negative, and no program takes that. */
   scrolled(lines: number): void;
   /** A person's mouse, in an encoding that is no text. */
@@ -30,6 +38,9 @@ export interface ScreenListener {
 /** The terminal widget, loaded only where a session is shown. */
 export class Screen implements Canvas {
   private readonly terminal: Terminal;
+  private readonly keyboard = new Keyboard();
+  private readonly field: Field;
+  private readonly composition: Composition;
   private readonly stopTheme: () => void;
 
   constructor(host: HTMLElement, listener: ScreenListener) {
@@ -48,13 +59,19 @@ export class Screen implements Canvas {
     this.terminal.open(host);
     host.addEventListener("paste", (event) => this.takePaste(event, listener), { capture: true });
     host.addEventListener("wheel", (event) => this.takeWheel(event, listener), { capture: true, passive: false });
-    this.terminal.attachCustomKeyEventHandler((event) => this.takeKey(event, listener));
+    this.keyboard.follow(this.terminal.parser, () => this.isAlternate);
+    this.composition = new Composition(this.terminal);
+    this.field = this.typeInto(host, listener);
     this.terminal.onScroll(() => this.stayLive());
     this.terminal.onData((data) => isFocusReport(data) || listener.typed(data));
     this.terminal.onBinary((data) => listener.clicked(Uint8Array.from(data, (character) => character.charCodeAt(0))));
-    this.terminal.onRender(() => listener.changed());
+    this.terminal.onRender(() => {
+      this.composition.place();
+      listener.changed();
+    });
     this.terminal.onResize(() => listener.resized());
     this.terminal.textarea?.setAttribute("aria-label", strings.terminal.label);
+    this.bringKeyboardBack(host);
     this.stopTheme = onAppearanceChange(() => (this.terminal.options = appearance()));
   }
 
@@ -63,7 +80,7 @@ export class Screen implements Canvas {
   }
 
   reset(size: Size): void {
-    startOver(this.terminal, size);
+    startOver(this.terminal, size, () => this.keyboard.reset());
   }
 
   resize(size: Size): void {
@@ -75,9 +92,20 @@ export class Screen implements Canvas {
     this.terminal.options.disableStdin = !yes;
   }
 
-  /** Whether typed arrows are application cursor keys (DECCKM). */
-  get applicationCursor(): boolean {
-    return this.terminal.modes.applicationCursorKeysMode;
+  /** What a key sends, in the form that the program asked for; null where that is nothing. */
+  bytesOf(press: Press): string | null {
+    const { applicationCursorKeysMode: applicationCursor } = this.terminal.modes;
+    return encoded(press, { applicationCursor, kitty: this.keyboard.flags(this.isAlternate), otherKeys: this.keyboard.otherKeys });
+  }
+
+  /** Whether the alternate screen shows. */
+  get isAlternate(): boolean {
+    return this.terminal.buffer.active.type === "alternate";
+  }
+
+  /** Something else goes to the program now: what is being composed goes first. */
+  commit(): void {
+    this.field.flush();
   }
 
   /** What pasting a text sends, by the mode that the program asked for. */
@@ -92,7 +120,7 @@ export class Screen implements Canvas {
 
   /** Whether scrolling is for whoever looks, not for the program. */
   get scrollsBack(): boolean {
-    return this.terminal.buffer.active.type === "normal" && this.terminal.modes.mouseTrackingMode === "none";
+    return !this.isAlternate && this.terminal.modes.mouseTrackingMode === "none";
   }
 
   /** The size in cells. */
@@ -139,13 +167,43 @@ export class Screen implements Canvas {
     listener.scrolled(lines);
   }
 
-  /** Keys that scroll the widget scroll back instead. */
+  private typeInto(host: HTMLElement, listener: ScreenListener): Field {
+    const { textarea } = this.terminal;
+    if (!textarea) throw new Error("the widget has no text field");
+    const isTouch = matchMedia("(pointer: coarse)").matches;
+    return new Field(host, textarea, {
+      takesCharacters: () => !isTouch || (this.keyboard.flags(this.isAlternate) & KITTY.all) !== 0,
+      sends: (press) => this.bytesOf(press) !== null,
+      wantsAtOnce: (pending) => listener.wantsAtOnce(pending),
+      intercepts: (event) => this.takeKey(event, listener),
+      composing: (text) => this.composition.show(text),
+      sent: (send) => {
+        if (send.kind === "text") listener.typed(send.text);
+        else if (send.kind === "paste") listener.pasted(this.paste(send.text), [...send.text].length);
+        else listener.pressed(send.press);
+      },
+    });
+  }
+
+  /** A tap on a field that has the focus already does not open an on-screen keyboard that was closed. */
+  private bringKeyboardBack(host: HTMLElement): void {
+    const { textarea } = this.terminal;
+    let hadFocus = false;
+    host.addEventListener("pointerdown", () => (hadFocus = document.activeElement === textarea), { capture: true });
+    host.addEventListener("click", (event) => {
+      if (!hadFocus || !(event instanceof PointerEvent) || event.pointerType !== "touch") return;
+      textarea?.blur();
+      textarea?.focus({ preventScroll: true });
+    });
+  }
+
+  /** Keys that scroll, and those by which browsers paste. */
   private takeKey(event: KeyboardEvent, listener: ScreenListener): boolean {
     const pages = event.shiftKey && this.scrollsBack ? { PageUp: -1, PageDown: 1 }[event.key] : undefined;
-    if (pages === undefined) return true;
+    if (pages === undefined) return isPaste(event);
     event.preventDefault();
-    if (event.type === "keydown") listener.scrolled(pages * (this.terminal.rows - 1));
-    return false;
+    listener.scrolled(pages * (this.terminal.rows - 1));
+    return true;
   }
 
   /** A selection that is dragged beyond the top scrolls the widget by itself. */
@@ -158,8 +216,14 @@ export class Screen implements Canvas {
 
   dispose(): void {
     this.stopTheme();
+    this.field.dispose();
     this.terminal.dispose();
   }
+}
+
+/** Ctrl+Shift+V and Shift+Insert; Ctrl+V is the program's. */
+function isPaste({ key, shiftKey, ctrlKey }: KeyboardEvent): boolean {
+  return shiftKey && (key === "Insert" || (ctrlKey && key.toLowerCase() === "v"));
 }
 
 /** Opens a link of the program's; what is shown may differ from where it leads, so that is said where it can. */
