@@ -6,11 +6,7 @@ scenario("daemon and browser agree on the columns of text of every width", (s) =
   assertAgreement(s, ["plain", "✅", "e\u0301", "한", "漢字", "🇰🇷", "❤\ufe0f", "┌─┐", "ﬁ", "…", "½", "𝒳"]),
 );
 
-scenario(
-  "daemon and browser agree on the columns of signs that are joined to one",
-  (s) => assertAgreement(s, ["👩‍👩‍👧‍👧", "👍🏽"]),
-  { todo: "issue 6: the daemon counts each sign, the browser draws the joined one" },
-);
+scenario("daemon and browser agree on the columns of signs that are joined to one", (s) => assertAgreement(s, ["👩‍👩‍👧‍👧", "👍🏽", "👩🏽‍💻"]));
 
 /**
  * @param {import("./support/scenario.mjs").Scenario} s

@@ -2,10 +2,8 @@ import { Terminal } from "@xterm/xterm";
 import type { Line, Size } from "../protocol";
 import { strings } from "../strings";
 import { drawLines } from "./lines";
-import { muteAnswers } from "./mute";
 import { appearance, onAppearanceChange } from "./theme";
-import { widgetOptions } from "./widget";
-import { daemonWidths } from "./widths";
+import { followDaemon, widgetOptions } from "./widget";
 
 /** What the pane tells. */
 export interface PaneListener {
@@ -25,10 +23,8 @@ export class Pane {
     this.element.className = "pane";
     host.append(this.element);
     this.terminal = new Terminal({ ...widgetOptions(), cols: size.columns, rows: size.rows, fontSize, cursorInactiveStyle: "none" });
-    muteAnswers(this.terminal.parser);
-    this.terminal.unicode.register(daemonWidths);
-    this.terminal.unicode.activeVersion = daemonWidths.version;
     this.terminal.open(this.element);
+    followDaemon(this.terminal);
     this.terminal.textarea?.setAttribute("aria-label", strings.terminal.earlier);
     this.terminal.onData((data) => listener.typed(data));
     this.terminal.onScroll(() => this.tell(listener));

@@ -8,12 +8,11 @@ import type { Canvas } from "./display";
 import { Field } from "./field";
 import { Keyboard } from "./keyboard";
 import { encoded, KITTY, type Press } from "./keys";
-import { isFocusReport, muteAnswers } from "./mute";
+import { isFocusReport } from "./mute";
 import { pasted } from "./paste";
 import { startOver } from "./start-over";
 import { appearance, onAppearanceChange } from "./theme";
-import { LINE_HEIGHT, widgetOptions } from "./widget";
-import { daemonWidths } from "./widths";
+import { followDaemon, LINE_HEIGHT, widgetOptions } from "./widget";
 
 /** What the screen tells. */
 export interface ScreenListener {
@@ -52,11 +51,9 @@ export class Screen implements Canvas {
       // Kept for one thing: a screen that grows takes lines back, as the daemon's does. Nobody looks at them here.
       scrollback: 1000,
     });
-    muteAnswers(this.terminal.parser);
-    this.terminal.unicode.register(daemonWidths);
-    this.terminal.unicode.activeVersion = daemonWidths.version;
     this.terminal.loadAddon(new WebLinksAddon((_event, uri) => openLink(uri, false)));
     this.terminal.open(host);
+    followDaemon(this.terminal);
     host.addEventListener("paste", (event) => this.takePaste(event, listener), { capture: true });
     host.addEventListener("wheel", (event) => this.takeWheel(event, listener), { capture: true, passive: false });
     this.keyboard.follow(this.terminal.parser, () => this.isAlternate);

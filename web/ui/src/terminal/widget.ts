@@ -1,5 +1,8 @@
-import type { ITerminalOptions } from "@xterm/xterm";
+import type { ITerminalOptions, Terminal } from "@xterm/xterm";
+import { joinedSigns } from "./joined";
+import { muteAnswers } from "./mute";
 import { appearance } from "./theme";
+import { daemonWidths } from "./widths";
 
 /** What every terminal widget of the app has in common; the line height is the stage's too. */
 export function widgetOptions(): ITerminalOptions {
@@ -11,6 +14,14 @@ export function widgetOptions(): ITerminalOptions {
     macOptionIsMeta: true,
     ...appearance(),
   };
+}
+
+/** Makes a widget that is open draw as the daemon counts, and answer nothing. */
+export function followDaemon(terminal: Terminal): void {
+  muteAnswers(terminal.parser);
+  terminal.unicode.register(daemonWidths);
+  terminal.unicode.activeVersion = daemonWidths.version;
+  terminal.registerCharacterJoiner(joinedSigns);
 }
 
 /** Relative to the font's own height. */
