@@ -2,10 +2,12 @@ import { signal } from "@preact/signals";
 import { screenOf } from "../api/client";
 import { asDevice, NoAccess, type Authority } from "../keys/access";
 import { bearerOf } from "../keys/proof";
+import { strings } from "../strings";
 import { Acks } from "./acks";
 import { Attachment } from "./attachment";
 import { Display } from "./display";
 import type { View } from "./fit";
+import { HeldCanvas } from "./held";
 import { keysIn } from "./input-queue";
 import { inputOf } from "./inputs";
 import { LookBack } from "./look-back";
@@ -20,11 +22,16 @@ export class Controls {
   readonly modifiers = signal<Modifiers>(NO_MODIFIERS);
   /** Whether something typed was just not taken. */
   readonly tooMuch = signal(false);
+  /** Whether something is selected; the live screen stands still meanwhile. */
+  readonly selected = signal(false);
+  /** Something to say that passes; null where there is nothing. */
+  readonly note = signal<string | null>(null);
   /** What is typed, on its way to the program. */
   readonly input;
   readonly attachment: Attachment;
   readonly lookBack: LookBack;
   private readonly screen: Screen;
+  private readonly canvas: HeldCanvas;
   private readonly stage: Stage;
   private readonly endings: (() => void)[] = [];
 
@@ -37,11 +44,14 @@ export class Controls {
       wantsAtOnce: (pending) => this.wantsAtOnce(pending),
       clicked: (bytes) => void this.attachment.typeBytes(bytes, 1),
       scrolled: (lines) => this.stage.canPan(lines > 0) || this.lookBack.scroll(lines),
+      selected: () => this.select(),
+      copied: () => void this.copy(),
       changed: () => this.stage?.keepCursor(),
       resized: () => this.resized(),
     });
+    this.canvas = new HeldCanvas(this.screen);
     const acks = new Acks((offset) => this.attachment.acknowledge(offset), soon);
-    this.attachment = new Attachment(session, new Display(this.screen, (offset) => acks.advance(offset)), this.input, authority);
+    this.attachment = new Attachment(session, new Display(this.canvas, (offset) => acks.advance(offset)), this.input, authority);
     this.lookBack = new LookBack({
       host,
       read: async (lines, before) => {
@@ -51,6 +61,7 @@ export class Controls {
       },
       fontSize: () => this.screen.fontSize,
       typed: (text) => this.typeText(text),
+      selected: () => this.select(),
     });
     this.stage = new Stage(scroller, this.screen, {
       scrolled: (lines) => this.scrolledByTouch(lines),
@@ -62,6 +73,7 @@ export class Controls {
         this.screen.writable = hello?.mode === "write";
       }),
       this.lookBack.looking.subscribe(() => this.look()),
+      this.selected.subscribe(() => this.look()),
     );
     const listeners = new AbortController();
     document.addEventListener("visibilitychange", () => this.look(), { signal: listeners.signal });
@@ -102,9 +114,23 @@ export class Controls {
     this.screen.focus();
   }
 
+  /** Puts what is selected into the clipboard, and lets go of it. */
+  async copy(): Promise<void> {
+    const selection = this.lookBack.selection?.isThere ? this.lookBack.selection : this.screen.selection;
+    if (!selection.isThere) return;
+    try {
+      await navigator.clipboard.writeText(selection.text);
+      this.note.value = strings.terminal.copied;
+      selection.clear();
+    } catch {
+      this.note.value = strings.terminal.notCopied;
+    }
+  }
+
   /** Back to the live screen, whose cursor is in view then. */
   toLive(): void {
     this.lookBack.leave();
+    this.screen.selection.clear();
     this.stage.showCursor();
     if (matchMedia("(pointer: fine)").matches) this.focus();
   }
@@ -132,7 +158,7 @@ export class Controls {
     this.tooMuch.value = !isTaken;
     if (!isTaken) return false;
     this.modifiers.value = released(this.modifiers.peek());
-    if (this.lookBack.looking.peek() === "back") this.toLive();
+    if (this.lookBack.looking.peek() === "back" || this.selected.peek()) this.toLive();
     else this.stage.showCursor();
     return true;
   }
@@ -162,8 +188,17 @@ export class Controls {
     if (size.columns !== wanted.columns || size.rows !== wanted.rows) this.attachment.offer(size);
   }
 
+  /** What somebody selects on the live screen stands still under the finger, while the program runs on. */
+  private select(): void {
+    const isLive = this.screen.selection.isThere;
+    if (isLive) this.canvas.hold();
+    else this.canvas.release();
+    this.selected.value = isLive || (this.lookBack?.selection?.isThere ?? false);
+  }
+
   private look(): void {
-    this.attachment.look(document.visibilityState === "visible", this.lookBack.looking.peek() !== "back");
+    const isAtLiveEdge = this.lookBack.looking.peek() !== "back" && !this.screen.selection.isThere;
+    this.attachment.look(document.visibilityState === "visible", isAtLiveEdge);
   }
 }
 

@@ -45,6 +45,6 @@ function Sticky({ which, modifiers }: { which: keyof Modifiers; modifiers: Signa
 }
 
 /** A tap leaves the focus where it is, so that the on-screen keyboard stays. */
-function keepFocus(event: PointerEvent): void {
+export function keepFocus(event: PointerEvent): void {
   event.preventDefault();
 }

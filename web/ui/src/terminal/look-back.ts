@@ -1,6 +1,7 @@
 import { signal } from "@preact/signals";
 import type { Size } from "../protocol";
 import { Pane } from "./pane";
+import type { Selection } from "./selection";
 import { Scrollback, type ReadScreen } from "./scrollback";
 
 /** Where somebody looks. */
@@ -20,6 +21,8 @@ export interface Surface {
   read: ReadScreen;
   fontSize(): number;
   typed(text: string): void;
+  /** A person selected something, or let go of it. */
+  selected(): void;
 }
 
 /** Scrolling up from the live screen into scrollback, which is asked for then, and down again. */
@@ -43,6 +46,11 @@ export class LookBack {
     if (this.pending < 0 && this.looking.peek() !== "reading") void this.open();
   }
 
+  /** What is selected of the lines that stand still; null where none do. */
+  get selection(): Selection | null {
+    return this.pane?.selection ?? null;
+  }
+
   /** Back to the live screen. */
   leave(): void {
     this.visit += 1;
@@ -52,6 +60,7 @@ export class LookBack {
     this.pane = null;
     this.scrollback = null;
     this.looking.value = "live";
+    this.surface.selected();
   }
 
   /** The live screen has a size now: lines of another width have other numbers. */
@@ -86,6 +95,7 @@ export class LookBack {
     const pane = new Pane(surface.host, scrollback.size, surface.fontSize(), {
       moved: (above, below) => this.moved(above, below),
       typed: (text) => surface.typed(text),
+      selected: () => surface.selected(),
     });
     const top = scrollback.lines.length - scrollback.size.rows;
     // Until the pane has moved from the bottom, being there is no wish to leave.

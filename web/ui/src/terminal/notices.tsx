@@ -1,25 +1,37 @@
+import type { Signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
 import { dismissOutdated, isOutdated } from "../connection/build";
 import { strings } from "../strings";
-import { Close, Down } from "../ui/icons";
+import { Close, Copy, Down } from "../ui/icons";
 import { failure } from "./actions";
 import type { Controls } from "./controls";
+import { keepFocus } from "./keybar";
 
 /** What a person has to know now, over the lower end of the screen, so that nothing is laid out anew for it. */
 export function Notices({ controls, isLive }: { controls: Controls; isLive: boolean }) {
-  const { attachment, input, lookBack, tooMuch } = controls;
+  const { attachment, input, lookBack, note, selected, tooMuch } = controls;
   const claim = attachment.claim.value;
   const waiting = input.unconfirmed.value;
   const doubtful = attachment.inDoubt.value;
   const looking = lookBack.looking.value;
   return (
     <div class="notices">
-      {looking === "back" && (
-        <button type="button" class="pill" onClick={() => controls.toLive()}>
-          <Down />
-          {strings.terminal.backToLive}
-        </button>
+      {(looking === "back" || selected.value) && (
+        <div class="pills">
+          {selected.value && (
+            <button type="button" class="pill quiet-pill" onPointerDown={keepFocus} onClick={() => void controls.copy()}>
+              <Copy />
+              {strings.terminal.copy}
+            </button>
+          )}
+          <button type="button" class="pill" onPointerDown={keepFocus} onClick={() => controls.toLive()}>
+            <Down />
+            {strings.terminal.backToLive}
+          </button>
+        </div>
       )}
+      {note.value !== null && <Passing note={note} />}
       {looking === "failed" && <Notice dismiss={() => (lookBack.looking.value = "live")}>{strings.terminal.readingFailed}</Notice>}
       {claim?.taken_from && (
         <Notice quiet dismiss={() => (attachment.claim.value = { ...claim, taken_from: false })} act={() => controls.claim()} action={strings.terminal.takeBack}>
@@ -36,6 +48,19 @@ export function Notices({ controls, isLive }: { controls: Controls; isLive: bool
       {doubtful !== null && <Notice dismiss={() => (attachment.inDoubt.value = null)}>{strings.terminal.inDoubt(doubtful)}</Notice>}
       {!isLive && waiting > 0 && <Notice quiet>{strings.terminal.waiting(waiting)}</Notice>}
     </div>
+  );
+}
+
+/** Said, and gone again by itself. */
+function Passing({ note }: { note: Signal<string | null> }) {
+  useEffect(() => {
+    const timer = setTimeout(() => (note.value = null), PASSING);
+    return () => clearTimeout(timer);
+  }, [note.value]);
+  return (
+    <p class="toast" role="status">
+      {note.value}
+    </p>
   );
 }
 
@@ -65,3 +90,6 @@ function Notice({ children, quiet = false, dismiss, act, action }: NoticeProps) 
     </div>
   );
 }
+
+/** Milliseconds: long enough to read a sentence. */
+const PASSING = 3_000;

@@ -2,6 +2,7 @@ import { Terminal } from "@xterm/xterm";
 import type { Line, Size } from "../protocol";
 import { strings } from "../strings";
 import { drawLines } from "./lines";
+import { Selection } from "./selection";
 import { appearance, onAppearanceChange } from "./theme";
 import { followDaemon, widgetOptions } from "./widget";
 
@@ -11,10 +12,14 @@ export interface PaneListener {
   moved(above: number, below: number): void;
   /** A person typed text. */
   typed(text: string): void;
+  /** A person selected something, or let go of it. */
+  selected(isSelected: boolean): void;
 }
 
 /** Lines that stand still, in a second widget that covers the live one cell for cell. */
 export class Pane {
+  /** What is selected of the lines. */
+  readonly selection: Selection;
   private readonly element = document.createElement("div");
   private readonly terminal: Terminal;
   private readonly stopTheme: () => void;
@@ -26,6 +31,9 @@ export class Pane {
     this.terminal.open(this.element);
     followDaemon(this.terminal);
     this.terminal.textarea?.setAttribute("aria-label", strings.terminal.earlier);
+    this.selection = new Selection(this.terminal, (isSelected) => listener.selected(isSelected));
+    // Looking needs no on-screen keyboard; a hardware one types all the same.
+    if (this.terminal.textarea) this.terminal.textarea.inputMode = "none";
     this.terminal.onData((data) => listener.typed(data));
     this.terminal.onScroll(() => this.tell(listener));
     this.stopTheme = onAppearanceChange(() => (this.terminal.options = appearance()));
@@ -60,6 +68,7 @@ export class Pane {
 
   dispose(): void {
     this.stopTheme();
+    this.selection.dispose();
     this.terminal.dispose();
     this.element.remove();
   }

@@ -10,6 +10,7 @@ import { Keyboard } from "./keyboard";
 import { encoded, KITTY, type Press } from "./keys";
 import { isFocusReport } from "./mute";
 import { pasted } from "./paste";
+import { Selection } from "./selection";
 import { startOver } from "./start-over";
 import { appearance, onAppearanceChange } from "./theme";
 import { followDaemon, LINE_HEIGHT, widgetOptions } from "./widget";
@@ -28,6 +29,10 @@ export interface ScreenListener {
   scrolled(lines: number): void;
   /** A person's mouse, in an encoding that is no text. */
   clicked(bytes: Uint8Array): void;
+  /** A person selected something, or let go of it. */
+  selected(isSelected: boolean): void;
+  /** A person wants what is selected in the clipboard. */
+  copied(): void;
   /** Something was drawn. */
   changed(): void;
   /** The session has another size. */
@@ -37,6 +42,8 @@ export interface ScreenListener {
 /** The terminal widget, loaded only where a session is shown. */
 export class Screen implements Canvas {
   private readonly terminal: Terminal;
+  /** What is selected on the live screen. */
+  readonly selection: Selection;
   private readonly keyboard = new Keyboard();
   private readonly field: Field;
   private readonly composition: Composition;
@@ -59,6 +66,7 @@ export class Screen implements Canvas {
     this.keyboard.follow(this.terminal.parser, () => this.isAlternate);
     this.composition = new Composition(this.terminal);
     this.field = this.typeInto(host, listener);
+    this.selection = new Selection(this.terminal, (isSelected) => listener.selected(isSelected));
     this.terminal.onScroll(() => this.stayLive());
     this.terminal.onData((data) => isFocusReport(data) || listener.typed(data));
     this.terminal.onBinary((data) => listener.clicked(Uint8Array.from(data, (character) => character.charCodeAt(0))));
@@ -194,8 +202,13 @@ export class Screen implements Canvas {
     });
   }
 
-  /** Keys that scroll, and those by which browsers paste. */
+  /** Keys that scroll, those by which browsers paste, and those that copy what is selected. */
   private takeKey(event: KeyboardEvent, listener: ScreenListener): boolean {
+    if (isCopy(event) && (event.shiftKey || this.selection.isThere)) {
+      event.preventDefault();
+      listener.copied();
+      return true;
+    }
     const pages = event.shiftKey && this.scrollsBack ? { PageUp: -1, PageDown: 1 }[event.key] : undefined;
     if (pages === undefined) return isPaste(event);
     event.preventDefault();
@@ -214,8 +227,14 @@ export class Screen implements Canvas {
   dispose(): void {
     this.stopTheme();
     this.field.dispose();
+    this.selection.dispose();
     this.terminal.dispose();
   }
+}
+
+/** Ctrl+C, which is the program's where nothing is selected, and Ctrl+Shift+C. */
+function isCopy({ key, ctrlKey, altKey, metaKey }: KeyboardEvent): boolean {
+  return ctrlKey && !altKey && !metaKey && key.toLowerCase() === "c";
 }
 
 /** Ctrl+Shift+V and Shift+Insert; Ctrl+V is the program's. */

@@ -55,6 +55,7 @@ export const Close = () => <Line>{<path d="m6.5 6.5 11 11M17.5 6.500l-11 11" />}
 export const SplitRight = () => <Line>{<path d="M5.5 5h13A1.5 1.5 0 0 1 20 6.5v11a1.5 1.5 0 0 1-1.5 1.5h-13A1.5 1.5 0 0 1 4 17.5v-11A1.5 1.5 0 0 1 5.5 5zM12 5v14" />}</Line>;
 export const SplitBelow = () => <Line>{<path d="M5.5 5h13A1.5 1.5 0 0 1 20 6.5v11a1.5 1.5 0 0 1-1.5 1.5h-13A1.5 1.5 0 0 1 4 17.5v-11A1.5 1.5 0 0 1 5.5 5zM4 12h16" />}</Line>;
 export const Down = () => <Line>{<path d="M12 5v14M6 13l6 6 6-6" />}</Line>;
+export const Copy = () => <Line>{<path d="M9 9h10v11H9zM5 15V4h10" />}</Line>;
 export const Send = () => <Line>{<path d="M12 19V5M5.5 11.5 12 5l6.5 6.5" />}</Line>;
 export const Arrow = ({ turn }: { turn: number }) => (
   <svg class="icon line" viewBox="0 0 24 24" aria-hidden="true" style={{ transform: `rotate(${turn}deg)` }}>
