@@ -24,6 +24,12 @@ export class Controls {
   readonly tooMuch = signal(false);
   /** Whether something is selected; the live screen stands still meanwhile. */
   readonly selected = signal(false);
+  /** Whether somebody looks for a text. */
+  readonly isFinding = signal(false);
+  /** Whether somebody chooses the keys of the bar. */
+  readonly isChoosingKeys = signal(false);
+  /** Whether screen readers are told what is drawn. */
+  readonly readsAloud = signal(localStorage.getItem(READS_ALOUD) === "yes");
   /** Something to say that passes; null where there is nothing. */
   readonly note = signal<string | null>(null);
   /** What is typed, on its way to the program. */
@@ -46,6 +52,7 @@ export class Controls {
       scrolled: (lines) => this.stage.canPan(lines > 0) || this.lookBack.scroll(lines),
       selected: () => this.select(),
       copied: () => void this.copy(),
+      finding: () => (this.isFinding.value = true),
       changed: () => this.stage?.keepCursor(),
       resized: () => this.resized(),
     });
@@ -74,6 +81,7 @@ export class Controls {
       }),
       this.lookBack.looking.subscribe(() => this.look()),
       this.selected.subscribe(() => this.look()),
+      this.readsAloud.subscribe((yes) => (this.screen.readsAloud = yes)),
     );
     const listeners = new AbortController();
     document.addEventListener("visibilitychange", () => this.look(), { signal: listeners.signal });
@@ -112,6 +120,23 @@ export class Controls {
   /** Takes typing from a hardware keyboard. */
   focus(): void {
     this.screen.focus();
+  }
+
+  /** Pastes what the clipboard holds. */
+  async paste(): Promise<void> {
+    try {
+      const text = await navigator.clipboard.readText();
+      this.screen.commit();
+      if (text !== "") this.type(this.screen.paste(text), [...text].length);
+    } catch {
+      this.note.value = strings.terminal.notPasted;
+    }
+  }
+
+  /** Tells screen readers what is drawn, or not; kept for the next time. */
+  readAloud(yes: boolean): void {
+    this.readsAloud.value = yes;
+    localStorage.setItem(READS_ALOUD, yes ? "yes" : "no");
   }
 
   /** Puts what is selected into the clipboard, and lets go of it. */
@@ -213,6 +238,7 @@ function soon(act: () => void): void {
   setTimeout(once, HIDDEN_PAUSE);
 }
 
+const READS_ALOUD = "transom.screen-reader";
 /** Languages whose input methods make their signs of Latin letters. */
 const COMPOSES_ASCII = /^(?:zh|ja|vi)\b/;
 /** Milliseconds; the daemon sends a hidden page a few updates a second. */

@@ -1,29 +1,36 @@
 import type { Signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import { strings } from "../strings";
 import { Arrow } from "../ui/icons";
+import { barKeys, recallKeys, type BarKey } from "./bar-keys";
 import type { Press } from "./keys";
-import { named, tapped, type Modifiers } from "./modifiers";
+import { tapped, type Modifiers } from "./modifiers";
+
+interface KeyBarProps {
+  modifiers: Signal<Modifiers>;
+  press: (key: Press) => void;
+  paste: () => void;
+}
 
 /** Keys that an on-screen keyboard lacks. */
-export function KeyBar({ modifiers, press }: { modifiers: Signal<Modifiers>; press: (key: Press) => void }) {
+export function KeyBar({ modifiers, press, paste }: KeyBarProps) {
+  useEffect(recallKeys, []);
   return (
     <div class="keybar" role="toolbar" aria-label={strings.terminal.keys} onPointerDown={keepFocus}>
-      <Key name={strings.terminal.escape} press={() => press(named("Escape"))} />
-      <Key name={strings.terminal.tab} press={() => press(named("Tab"))} />
-      <Sticky which="ctrl" modifiers={modifiers} />
-      <Sticky which="alt" modifiers={modifiers} />
-      <Key name={strings.terminal.arrows.left} turn={-90} press={() => press(named("ArrowLeft"))} />
-      <Key name={strings.terminal.arrows.down} turn={180} press={() => press(named("ArrowDown"))} />
-      <Key name={strings.terminal.arrows.up} turn={0} press={() => press(named("ArrowUp"))} />
-      <Key name={strings.terminal.arrows.right} turn={90} press={() => press(named("ArrowRight"))} />
+      {barKeys.value.map((key) => {
+        const { does } = key;
+        if (does === "paste") return <Key key={key.id} shown={key} act={paste} />;
+        if ("modifier" in does) return <Sticky key={key.id} which={does.modifier} modifiers={modifiers} />;
+        return <Key key={key.id} shown={key} act={() => press(does.press)} />;
+      })}
     </div>
   );
 }
 
-function Key({ name, turn, press }: { name: string; turn?: number; press: () => void }) {
+function Key({ shown, act }: { shown: BarKey; act: () => void }) {
   return (
-    <button type="button" aria-label={name} onClick={press}>
-      {turn === undefined ? name : <Arrow turn={turn} />}
+    <button type="button" aria-label={shown.name} onClick={act}>
+      {shown.turn === undefined ? shown.label : <Arrow turn={shown.turn} />}
     </button>
   );
 }

@@ -1,8 +1,10 @@
 import { signal } from "@preact/signals";
 import type { Size } from "../protocol";
+import { matchesIn, stepTo, type Match } from "./matches";
 import { Pane } from "./pane";
 import type { Selection } from "./selection";
 import { Scrollback, type ReadScreen } from "./scrollback";
+import type { Cell } from "./words";
 
 /** Where somebody looks. */
 export type Looking =
@@ -14,6 +16,16 @@ export type Looking =
   | "back"
   /** At the live screen, since lines above it could not be had. */
   | "failed";
+
+/** Where a text was found. */
+export interface Found {
+  /** Which of the places it is, counted from the lower end. */
+  place: number;
+  /** How many places the lines that were read have. */
+  of: number;
+  /** Whether there are lines above that were not read yet. */
+  hasOlder: boolean;
+}
 
 /** What looking back needs of the rest. */
 export interface Surface {
@@ -34,6 +46,10 @@ export class LookBack {
   private pending = 0;
   /** Whether an answer is waited for; one at a time keeps the lines in order. */
   private isBusy = false;
+  /** Whether the view stands still at its lower end too. */
+  private isStill = false;
+  /** Where the text that is looked for was found last. */
+  private found: Match | null = null;
   /** Counts up when all that was asked for has become idle. */
   private visit = 0;
 
@@ -43,7 +59,7 @@ export class LookBack {
   scroll(lines: number): void {
     if (this.pane) return this.pane.scroll(lines);
     this.pending = Math.min(0, this.pending + lines);
-    if (this.pending < 0 && this.looking.peek() !== "reading") void this.open();
+    if (this.pending < 0 && this.looking.peek() !== "reading") void this.open(Scrollback.open);
   }
 
   /** What is selected of the lines that stand still; null where none do. */
@@ -51,9 +67,40 @@ export class LookBack {
     return this.pane?.selection ?? null;
   }
 
+  /**
+   * Goes to the next place of a text, up or down, and reads older lines until there is one. The view stands still from
+   * here on. Null where there is none.
+   */
+  async find(text: string, step: "up" | "down"): Promise<Found | null> {
+    this.isStill = true;
+    if (!this.pane && !(await this.open(Scrollback.still))) return null;
+    for (;;) {
+      const { scrollback, pane } = this;
+      if (!scrollback || !pane) return null;
+      const matches = matchesIn(scrollback.lines, text);
+      const at = stepTo(matches, this.found, step);
+      const match = at === null ? null : matches[at];
+      if (match && at !== null) {
+        this.found = match;
+        const first = scrollback.lines[0]?.number ?? 0;
+        const inPane = ({ column, row }: Cell): Cell => ({ column, row: row - first });
+        pane.mark({ from: inPane(match.from), to: inPane(match.to) });
+        return { place: matches.length - at, of: matches.length, hasOlder: scrollback.hasOlder };
+      }
+      if (step === "down" || !scrollback.hasOlder || !(await this.busy((lines, shown) => this.goUp(lines, shown)))) return null;
+    }
+  }
+
+  /** Another text is looked for, from the lower end. */
+  findAnew(): void {
+    this.found = null;
+  }
+
   /** Back to the live screen. */
   leave(): void {
     this.visit += 1;
+    this.isStill = false;
+    this.found = null;
     this.isBusy = false;
     this.pending = 0;
     this.pane?.dispose();
@@ -74,20 +121,23 @@ export class LookBack {
     if (this.pane) this.pane.fontSize = this.surface.fontSize();
   }
 
-  private async open(): Promise<void> {
+  /** Reads lines and shows them; false where there are none to show, or somebody has left meanwhile. */
+  private async open(read: (screen: ReadScreen) => Promise<Scrollback | null>): Promise<boolean> {
     this.looking.value = "reading";
     const { visit } = this;
     try {
-      const scrollback = await Scrollback.open(this.surface.read);
-      if (visit !== this.visit) return;
-      if (!scrollback) return this.leave();
-      this.scrollback = scrollback;
-      await this.show(scrollback, visit);
+      const scrollback = await read(this.surface.read);
+      if (visit !== this.visit) return false;
+      if (scrollback) {
+        this.scrollback = scrollback;
+        await this.show(scrollback, visit);
+      } else this.leave();
     } catch {
-      if (visit !== this.visit) return;
+      if (visit !== this.visit) return false;
       this.leave();
       this.looking.value = "failed";
     }
+    return visit === this.visit && this.pane !== null;
   }
 
   private async show(scrollback: Scrollback, visit: number): Promise<void> {
@@ -111,7 +161,7 @@ export class LookBack {
 
   private moved(above: number, below: number): void {
     if (this.isBusy || !this.scrollback || !this.pane) return;
-    if (below <= 0) void this.busy((scrollback, pane) => this.goDown(scrollback, pane));
+    if (below <= 0 && !this.isStill) void this.busy((scrollback, pane) => this.goDown(scrollback, pane));
     else if (above < NEAR && this.scrollback.hasOlder) void this.busy((scrollback, pane) => this.goUp(scrollback, pane));
   }
 
@@ -127,13 +177,16 @@ export class LookBack {
     if (pane === this.pane) await pane.show(scrollback.lines, Math.max(0, pane.above - trimmed));
   }
 
-  private async busy(act: (scrollback: Scrollback, pane: Pane) => Promise<void>): Promise<void> {
+  /** Does what waits for an answer; false where that did not come. */
+  private async busy(act: (scrollback: Scrollback, pane: Pane) => Promise<void>): Promise<boolean> {
     const { scrollback, pane, visit } = this;
-    if (!scrollback || !pane) return;
+    if (!scrollback || !pane) return false;
     this.isBusy = true;
     try {
       await act(scrollback, pane);
+      return visit === this.visit;
     } catch {
+      return false;
       // What is there stays; scrolling on asks again.
     } finally {
       if (visit === this.visit) this.isBusy = false;

@@ -7,6 +7,7 @@ import { Bin, Download, Frame, More, Stop } from "../ui/icons";
 import { placePopover } from "../ui/popover";
 import { download, remove, stop } from "./actions";
 import type { Controls } from "./controls";
+import { ViewItems } from "./view-items";
 
 interface MenuProps {
   session: string;
@@ -30,6 +31,7 @@ export function Menu({ session, name, controls, writes }: MenuProps) {
         <More />
       </button>
       <div id={popover} class="popover menu" popover="auto" onBeforeToggle={placePopover}>
+        <ViewItems controls={controls} types={writes && runs} />
         {writes && runs && (
           <Item popover={popover} act={() => (holds ? attachment.yield() : controls.claim())} icon={<Frame />}>
             {holds ? strings.terminal.yield : strings.terminal.claim}

@@ -14,8 +14,10 @@ import { TileButtons } from "../ui/tile-buttons";
 import { duration } from "../ui/time";
 import type { Exit, Hello } from "../protocol";
 import { failure } from "./actions";
+import { ChooseKeys } from "./choose-keys";
 import { Compose } from "./compose";
 import type { Controls } from "./controls";
+import { Find } from "./find";
 import type { View } from "./fit";
 import { KeyBar } from "./keybar";
 import { Menu } from "./menu";
@@ -65,12 +67,14 @@ export function SessionPage({ id }: { id: string }) {
         {ready?.lookBack.looking.value === "reading" && <p class="reading appears">{strings.terminal.reading}</p>}
         {!hello && hasNoSocket && <NoSocket />}
         {ready && <Notices controls={ready} isLive={state?.kind === "live"} />}
+        {ready?.isFinding.value && <Find controls={ready} isOpen={ready.isFinding} />}
+        {ready?.isChoosingKeys.value && <ChooseKeys isOpen={ready.isChoosingKeys} />}
       </div>
       {exit && <ExitBar exit={exit} />}
       {isLost && <LostBar />}
       {ready && hello?.mode === "write" && !exit && !isLost && (
         <div class="typing">
-          <KeyBar modifiers={ready.modifiers} press={(key) => ready.tap(key)} />
+          <KeyBar modifiers={ready.modifiers} press={(key) => ready.tap(key)} paste={() => void ready.paste()} />
           <Compose send={(text) => ready.sendLine(text)} press={(character) => ready.pressCharacter(character)} />
         </div>
       )}

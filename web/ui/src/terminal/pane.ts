@@ -4,6 +4,7 @@ import { strings } from "../strings";
 import { drawLines } from "./lines";
 import { Selection } from "./selection";
 import { appearance, onAppearanceChange } from "./theme";
+import type { Span } from "./words";
 import { followDaemon, widgetOptions } from "./widget";
 
 /** What the pane tells. */
@@ -54,6 +55,14 @@ export class Pane {
   /** Lines above the view. */
   get above(): number {
     return this.terminal.buffer.active.viewportY;
+  }
+
+  /** Marks a span, whose rows count from the first line, and brings it into view. */
+  mark(span: Span): void {
+    const { rows } = this.terminal;
+    const isInView = span.from.row >= this.above && span.from.row < this.above + rows;
+    if (!isInView) this.terminal.scrollToLine(Math.max(0, span.from.row - Math.floor(rows / 2)));
+    this.selection.mark(span);
   }
 
   /** Scrolls by lines, up where negative. */

@@ -33,6 +33,8 @@ export interface ScreenListener {
   selected(isSelected: boolean): void;
   /** A person wants what is selected in the clipboard. */
   copied(): void;
+  /** A person wants to look for a text. */
+  finding(): void;
   /** Something was drawn. */
   changed(): void;
   /** The session has another size. */
@@ -95,6 +97,11 @@ export class Screen implements Canvas {
   /** Whether typing is taken. */
   set writable(yes: boolean) {
     this.terminal.options.disableStdin = !yes;
+  }
+
+  /** Whether screen readers are told what is drawn. */
+  set readsAloud(yes: boolean) {
+    this.terminal.options.screenReaderMode = yes;
   }
 
   /** What a key sends, in the form that the program asked for; null where that is nothing. */
@@ -209,6 +216,11 @@ export class Screen implements Canvas {
       listener.copied();
       return true;
     }
+    if (isFind(event)) {
+      event.preventDefault();
+      listener.finding();
+      return true;
+    }
     const pages = event.shiftKey && this.scrollsBack ? { PageUp: -1, PageDown: 1 }[event.key] : undefined;
     if (pages === undefined) return isPaste(event);
     event.preventDefault();
@@ -235,6 +247,11 @@ export class Screen implements Canvas {
 /** Ctrl+C, which is the program's where nothing is selected, and Ctrl+Shift+C. */
 function isCopy({ key, ctrlKey, altKey, metaKey }: KeyboardEvent): boolean {
   return ctrlKey && !altKey && !metaKey && key.toLowerCase() === "c";
+}
+
+/** Ctrl+Shift+F, as terminals have it. */
+function isFind({ key, ctrlKey, shiftKey }: KeyboardEvent): boolean {
+  return ctrlKey && shiftKey && key.toLowerCase() === "f";
 }
 
 /** Ctrl+Shift+V and Shift+Insert; Ctrl+V is the program's. */

@@ -29,9 +29,15 @@ export class Scrollback {
 
   /** Reads the screen and the lines just above it; null where there is nothing above it to look at. */
   static async open(read: ReadScreen): Promise<Scrollback | null> {
+    const scrollback = await Scrollback.still(read);
+    const { alternate, top_line } = scrollback.last;
+    const [first] = scrollback.shown;
+    return alternate || !first || first.number >= top_line ? null : scrollback;
+  }
+
+  /** The same, with the screen alone where there is nothing above it. */
+  static async still(read: ReadScreen): Promise<Scrollback> {
     const screen = await read(FIRST_PAGE);
-    const [first] = screen.lines;
-    if (screen.alternate || !first || first.number >= screen.top_line) return null;
     return new Scrollback(read, screen.lines, screen);
   }
 

@@ -42,6 +42,11 @@ export class Selection {
     return this.terminal.getSelection();
   }
 
+  /** Selects a span, without handles. */
+  mark({ from, to }: Span): void {
+    this.terminal.select(from.column, from.row, lengthOf({ from, to }, this.terminal.cols));
+  }
+
   /** Selects nothing. */
   clear(): void {
     if (this.terminal.hasSelection()) this.terminal.clearSelection();

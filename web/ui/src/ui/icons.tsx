@@ -56,6 +56,10 @@ export const SplitRight = () => <Line>{<path d="M5.5 5h13A1.5 1.5 0 0 1 20 6.5v1
 export const SplitBelow = () => <Line>{<path d="M5.5 5h13A1.5 1.5 0 0 1 20 6.5v11a1.5 1.5 0 0 1-1.5 1.5h-13A1.5 1.5 0 0 1 4 17.5v-11A1.5 1.5 0 0 1 5.5 5zM4 12h16" />}</Line>;
 export const Down = () => <Line>{<path d="M12 5v14M6 13l6 6 6-6" />}</Line>;
 export const Copy = () => <Line>{<path d="M9 9h10v11H9zM5 15V4h10" />}</Line>;
+export const Glass = () => <Line>{<path d="M10.5 4.500a6 6 0 1 1 0 12 6 6 0 0 1 0-12zM15 15l5 5" />}</Line>;
+export const Clip = () => <Line>{<path d="M8 6H5.500v14h13V6H16M9 4h6v4H9z" />}</Line>;
+export const Keys = () => <Line>{<path d="M3 7h18v10H3zM6.500 10.500h.01M10 10.500h.01M14 10.500h.01M17.500 10.500h.01M8 14h8" />}</Line>;
+export const Voice = () => <Line>{<path d="M4 10v4h4l5 4V6L8 10zM16.500 9a4 4 0 0 1 0 6M19 6.500a8 8 0 0 1 0 11" />}</Line>;
 export const Send = () => <Line>{<path d="M12 19V5M5.5 11.5 12 5l6.5 6.5" />}</Line>;
 export const Arrow = ({ turn }: { turn: number }) => (
   <svg class="icon line" viewBox="0 0 24 24" aria-hidden="true" style={{ transform: `rotate(${turn}deg)` }}>
