@@ -113,6 +113,7 @@ function Bar({ id, name, guest, connection, controls, leave, choose }: BarProps)
     if (controls) controls.view = view.value;
     localStorage.setItem(VIEW_KEY, view.value);
   }, [controls, view.value]);
+  useEffect(() => controls?.pinches.subscribe((count) => void (count > 0 && (view.value = "readable"))), [controls]);
   const whole = view.value === "whole";
   const other = whole ? strings.terminal.readable : strings.terminal.whole;
   return (

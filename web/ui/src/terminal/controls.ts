@@ -6,7 +6,7 @@ import { strings } from "../strings";
 import { Acks } from "./acks";
 import { Attachment } from "./attachment";
 import { Display } from "./display";
-import type { View } from "./fit";
+import { pinchedSize, type View } from "./fit";
 import { HeldCanvas } from "./held";
 import { keysIn } from "./input-queue";
 import { inputOf } from "./inputs";
@@ -24,6 +24,10 @@ export class Controls {
   readonly tooMuch = signal(false);
   /** Whether something is selected; the live screen stands still meanwhile. */
   readonly selected = signal(false);
+  /** How often the letters were pinched. */
+  readonly pinches = signal(0);
+  /** Text that the program has for the clipboard, where the browser wants a tap before it takes it. */
+  readonly offered = signal<string | null>(null);
   /** Whether somebody looks for a text. */
   readonly isFinding = signal(false);
   /** Whether somebody chooses the keys of the bar. */
@@ -53,6 +57,7 @@ export class Controls {
       selected: () => this.select(),
       copied: () => void this.copy(),
       finding: () => (this.isFinding.value = true),
+      clipped: (text) => void this.clip(text),
       changed: () => this.stage?.keepCursor(),
       resized: () => this.resized(),
     });
@@ -70,10 +75,13 @@ export class Controls {
       typed: (text) => this.typeText(text),
       selected: () => this.select(),
     });
-    this.stage = new Stage(scroller, this.screen, {
+    this.stage = new Stage(scroller, this.screen, host, {
+      pinched: (fontSize) => this.pinch(fontSize),
       scrolled: (lines) => this.scrolledByTouch(lines),
       fitted: () => this.fitted(),
     });
+    const letters = Number(localStorage.getItem(LETTERS));
+    if (letters > 0) this.stage.readable = pinchedSize(letters, 1);
     this.endings.push(
       this.attachment.hello.subscribe((hello) => {
         acks.restart();
@@ -105,6 +113,13 @@ export class Controls {
   sendLine(text: string): boolean {
     const line = text.includes("\n") ? this.screen.paste(text) : text;
     return this.type(`${line}\r`, [...text].length + 1);
+  }
+
+  /** Puts what the program offered into the clipboard. */
+  async takeOffered(): Promise<void> {
+    const text = this.offered.peek();
+    this.offered.value = null;
+    if (text !== null) await this.intoClipboard(text, strings.terminal.copied, strings.terminal.notCopied);
   }
 
   /** Shows the session in another way. */
@@ -143,13 +158,7 @@ export class Controls {
   async copy(): Promise<void> {
     const selection = this.lookBack.selection?.isThere ? this.lookBack.selection : this.screen.selection;
     if (!selection.isThere) return;
-    try {
-      await navigator.clipboard.writeText(selection.text);
-      this.note.value = strings.terminal.copied;
-      selection.clear();
-    } catch {
-      this.note.value = strings.terminal.notCopied;
-    }
+    if (await this.intoClipboard(selection.text, strings.terminal.copied, strings.terminal.notCopied)) selection.clear();
   }
 
   /** Back to the live screen, whose cursor is in view then. */
@@ -213,6 +222,31 @@ export class Controls {
     if (size.columns !== wanted.columns || size.rows !== wanted.rows) this.attachment.offer(size);
   }
 
+  /** A program's text for the clipboard, which a viewer's page does not take. */
+  private async clip(text: string): Promise<void> {
+    if (this.attachment.hello.peek()?.mode !== "write") return;
+    const isHere = document.visibilityState === "visible" && document.hasFocus();
+    if (!isHere || !(await this.intoClipboard(text, strings.terminal.clipboardSet, null))) this.offered.value = text;
+  }
+
+  private async intoClipboard(text: string, done: string, failed: string | null): Promise<boolean> {
+    try {
+      await navigator.clipboard.writeText(text);
+      this.note.value = done;
+      return true;
+    } catch {
+      this.note.value = failed;
+      return false;
+    }
+  }
+
+  private pinch(fontSize: number): void {
+    localStorage.setItem(LETTERS, String(fontSize));
+    this.stage.readable = fontSize;
+    this.stage.view = "readable";
+    this.pinches.value += 1;
+  }
+
   /** What somebody selects on the live screen stands still under the finger, while the program runs on. */
   private select(): void {
     const isLive = this.screen.selection.isThere;
@@ -238,6 +272,7 @@ function soon(act: () => void): void {
   setTimeout(once, HIDDEN_PAUSE);
 }
 
+const LETTERS = "transom.letters";
 const READS_ALOUD = "transom.screen-reader";
 /** Languages whose input methods make their signs of Latin letters. */
 const COMPOSES_ASCII = /^(?:zh|ja|vi)\b/;

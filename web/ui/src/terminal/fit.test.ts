@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fittingSize, fontSize, type Space } from "./fit";
+import { fittingSize, fontSize, pinchedSize, type Space } from "./fit";
 
 const PHONE: Space = { width: 378, height: 690, columns: 100, rows: 30, cellWidth: 0.602, cellHeight: 1.35 };
 
@@ -30,4 +30,16 @@ test("a session that fits a screen has letters of a good size there", () => {
   expect(size).toEqual({ columns: 48, rows: 31 });
   expect(fontSize("whole", { width: 378, height: 560, cellWidth: 0.6, cellHeight: 1.35, ...size })).toBeGreaterThanOrEqual(13);
   expect(fittingSize({ width: 1, height: 1e6, cellWidth: 0.6, cellHeight: 1.35 })).toEqual({ columns: 1, rows: 1000 });
+});
+
+test("a pinch makes letters larger or smaller, within what can be read", () => {
+  expect(pinchedSize(8, 2)).toBe(16);
+  expect(pinchedSize(13, 0.1)).toBe(5.5);
+  expect(pinchedSize(13, 10)).toBe(32);
+  expect(pinchedSize(10, 1.01)).toBe(10);
+});
+
+test("letters that a person has pinched are the good size from then on", () => {
+  expect(fontSize("readable", PHONE, 20)).toBe(20);
+  expect(fittingSize(PHONE, 20).columns).toBeLessThan(fittingSize(PHONE).columns);
 });

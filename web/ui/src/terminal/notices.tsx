@@ -10,7 +10,7 @@ import { keepFocus } from "./keybar";
 
 /** What a person has to know now, over the lower end of the screen, so that nothing is laid out anew for it. */
 export function Notices({ controls, isLive }: { controls: Controls; isLive: boolean }) {
-  const { attachment, input, lookBack, note, selected, tooMuch } = controls;
+  const { attachment, input, lookBack, note, offered, selected, tooMuch } = controls;
   const claim = attachment.claim.value;
   const waiting = input.unconfirmed.value;
   const doubtful = attachment.inDoubt.value;
@@ -41,6 +41,11 @@ export function Notices({ controls, isLive }: { controls: Controls; isLive: bool
       {isOutdated.value && (
         <Notice quiet act={() => location.reload()} action={strings.outdated.reload} dismiss={dismissOutdated}>
           {strings.outdated.text}
+        </Notice>
+      )}
+      {offered.value !== null && (
+        <Notice quiet dismiss={() => (offered.value = null)} act={() => void controls.takeOffered()} action={strings.terminal.copy}>
+          {strings.terminal.clipboardOffered}
         </Notice>
       )}
       {failure.value !== null && <Notice dismiss={() => (failure.value = null)}>{failure.value}</Notice>}

@@ -60,6 +60,7 @@ export function SessionPage({ id }: { id: string }) {
     <Root class="terminal-page">
       <TopBar id={id} name={name} connection={connection} hello={hello} controls={ready} />
       <div class="stage">
+        {ready?.isFinding.value && <Find controls={ready} isOpen={ready.isFinding} />}
         <div class={stale ? "scroller stale" : "scroller"} ref={scroller}>
           <div class="host" ref={host} />
           {!hello && !hasNoSocket && <p class="quiet appears overlay">{strings.terminal.opening}</p>}
@@ -67,7 +68,6 @@ export function SessionPage({ id }: { id: string }) {
         {ready?.lookBack.looking.value === "reading" && <p class="reading appears">{strings.terminal.reading}</p>}
         {!hello && hasNoSocket && <NoSocket />}
         {ready && <Notices controls={ready} isLive={state?.kind === "live"} />}
-        {ready?.isFinding.value && <Find controls={ready} isOpen={ready.isFinding} />}
         {ready?.isChoosingKeys.value && <ChooseKeys isOpen={ready.isChoosingKeys} />}
       </div>
       {exit && <ExitBar exit={exit} />}
@@ -97,6 +97,7 @@ function TopBar({ id, name, connection, hello, controls }: TopBarProps) {
     if (controls) controls.view = view.value;
     localStorage.setItem(VIEW_KEY, view.value);
   }, [controls, view.value]);
+  useEffect(() => controls?.pinches.subscribe((count) => void (count > 0 && (view.value = "readable"))), [controls]);
   const other = whole.value ? strings.terminal.readable : strings.terminal.whole;
   const tile = useContext(TileContext);
   const Heading = tile ? "h2" : "h1";

@@ -3,6 +3,7 @@ import { Terminal } from "@xterm/xterm";
 import "@xterm/xterm/css/xterm.css";
 import type { Size } from "../protocol";
 import { strings } from "../strings";
+import { clipboardText } from "./clipboard";
 import { Composition } from "./composition";
 import type { Canvas } from "./display";
 import { Field } from "./field";
@@ -35,6 +36,8 @@ export interface ScreenListener {
   copied(): void;
   /** A person wants to look for a text. */
   finding(): void;
+  /** The program puts text into the clipboard. */
+  clipped(text: string): void;
   /** Something was drawn. */
   changed(): void;
   /** The session has another size. */
@@ -65,6 +68,11 @@ export class Screen implements Canvas {
     followDaemon(this.terminal);
     host.addEventListener("paste", (event) => this.takePaste(event, listener), { capture: true });
     host.addEventListener("wheel", (event) => this.takeWheel(event, listener), { capture: true, passive: false });
+    this.terminal.parser.registerOscHandler(CLIPBOARD, (data) => {
+      const text = clipboardText(data);
+      if (text !== null) listener.clipped(text);
+      return true;
+    });
     this.keyboard.follow(this.terminal.parser, () => this.isAlternate);
     this.composition = new Composition(this.terminal);
     this.field = this.typeInto(host, listener);
@@ -266,3 +274,6 @@ function openLink(uri: string, ask: boolean): void {
   if (ask && !confirm(strings.terminal.openLink(uri))) return;
   window.open(uri, "_blank", "noopener,noreferrer");
 }
+
+/** OSC 52. */
+const CLIPBOARD = 52;

@@ -1,5 +1,6 @@
 import type { Size } from "../protocol";
-import { fittingSize, fontSize, type View } from "./fit";
+import { fittingSize, fontSize, pinchedSize, READABLE, type View } from "./fit";
+import { followPinch, type Pinch } from "./pinch";
 import type { Screen } from "./screen";
 import { LINE_HEIGHT as LINE } from "./widget";
 
@@ -7,6 +8,8 @@ import { LINE_HEIGHT as LINE } from "./widget";
 export interface StageListener {
   /** A finger scrolled by lines, up where negative, and the view is at its edge. */
   scrolled(lines: number): void;
+  /** A person has pinched the letters to a size. */
+  pinched(fontSize: number): void;
   /** The letters or the space for them have changed. */
   fitted(): void;
 }
@@ -14,6 +17,7 @@ export interface StageListener {
 /** Lays a screen of a given size out in the space there is: font size, panning, and the cursor kept in view. */
 export class Stage {
   private chosen: View = "whole";
+  private letters = READABLE;
   private following = true;
   private readonly observer = new ResizeObserver(() => this.fit());
   private readonly listeners = new AbortController();
@@ -21,11 +25,13 @@ export class Stage {
   constructor(
     private readonly scroller: HTMLElement,
     private readonly screen: Screen,
+    private readonly host: HTMLElement,
     private readonly listener: StageListener,
   ) {
     const { signal } = this.listeners;
     this.observer.observe(scroller);
     scroller.addEventListener("scroll", () => (this.following = this.cursorIsVisible()), { signal, passive: true });
+    followPinch(scroller, { pinching: (pinch) => this.preview(pinch), pinched: (pinch) => this.pinch(pinch) }, signal);
     scrollByTouch(scroller, screen, (lines) => listener.scrolled(lines), signal);
   }
 
@@ -36,17 +42,23 @@ export class Stage {
     this.fit();
   }
 
+  /** The font size of letters of a good size, in CSS pixels. */
+  set readable(pixels: number) {
+    this.letters = pixels;
+    this.fit();
+  }
+
   /** Chooses the font size; the on-screen keyboard is no reason for another one. */
   fit(): void {
     const space = { ...this.space(), ...this.screen.size };
-    if (space.width > 0) this.screen.fontSize = fontSize(this.chosen, space);
+    if (space.width > 0) this.screen.fontSize = fontSize(this.chosen, space, this.letters);
     this.keepCursor();
     this.listener.fitted();
   }
 
   /** The size that a session would have to fit this screen, in letters of a good size. */
   fittingSize(): Size {
-    return fittingSize(this.space());
+    return fittingSize(this.space(), this.letters);
   }
 
   /** Whether a wheel or finger that goes this way would move the view, not the lines in it. */
@@ -85,6 +97,28 @@ export class Stage {
   dispose(): void {
     this.observer.disconnect();
     this.listeners.abort();
+  }
+
+  /** While fingers move, the picture is stretched: letters of each size in between would be laid out for nothing. */
+  private preview({ scale, x, y }: Pinch): void {
+    const { host } = this;
+    host.style.transform = "";
+    const drawn = host.getBoundingClientRect();
+    host.style.transformOrigin = `${x - drawn.left}px ${y - drawn.top}px`;
+    host.style.transform = `scale(${pinchedSize(this.screen.fontSize, scale) / this.screen.fontSize})`;
+  }
+
+  /** What is between the fingers stays between them. */
+  private pinch({ scale, x, y }: Pinch): void {
+    const { host, scroller, screen } = this;
+    host.style.transform = "";
+    const before = host.getBoundingClientRect();
+    const outer = scroller.getBoundingClientRect();
+    const size = pinchedSize(screen.fontSize, scale);
+    const grown = size / screen.fontSize;
+    this.listener.pinched(size);
+    scroller.scrollLeft = (x - before.left) * grown - (x - outer.left);
+    scroller.scrollTop = (y - before.top) * grown - (y - outer.top);
   }
 
   private cursorIsVisible(): boolean {
