@@ -24,5 +24,5 @@ export function followDaemon(terminal: Terminal): void {
   terminal.registerCharacterJoiner(joinedSigns);
 }
 
-/** Relative to the font's own height. */
-export const LINE_HEIGHT = 1.15;
+/** Relative to the font’s own height: fonts draw boxes and blocks as high as themselves, and more would leave gaps between rows. */
+export const LINE_HEIGHT = 1;
