@@ -67,3 +67,20 @@ scenario("where the browser wants a tap before it takes a program's text, there 
   await device.page.getByText("Copied.").waitFor();
   assert.equal(await device.page.evaluate(() => navigator.clipboard.readText()), "copied");
 });
+
+scenario("a link opens by a tap, in a page that knows nothing of this one, and only over the web", async (s) => {
+  await s.daemon.session("links", shellAfter("javascript:alert(1)\\r\\nfile:///etc/passwd\\r\\nhttps://a.invalid/x\\r\\n"));
+  const { device, terminal } = await s.watching("links");
+  await terminal.shows("https://a.invalid/x");
+  await device.page.evaluate(() => {
+    Object.assign(globalThis, { opened: [] });
+    window.open = (...words) => (globalThis["opened"].push(words), null);
+  });
+  for (const text of ["javascript:alert", "file:///etc", "https://a.invalid"]) {
+    const row = await terminal.rows.filter({ hasText: text }).boundingBox();
+    assert.ok(row);
+    await device.page.touchscreen.tap(row.x + 24, row.y + row.height / 2);
+  }
+  while ((await device.page.evaluate("opened.length")) === 0) await device.page.evaluate(() => new Promise(requestAnimationFrame));
+  assert.deepEqual(await device.page.evaluate("opened"), [["https://a.invalid/x", "_blank", "noopener,noreferrer"]]);
+});

@@ -28,6 +28,24 @@ scenario("every control of the terminal is on the screen and large enough for a 
   }
 });
 
+scenario("a bar of two rows and the search are on the screen too, keyboard open or not", async (s) => {
+  await s.daemon.session("shell", shellAfter("needle\\r\\n"), { columns: 160, rows: 40 });
+  const { device, terminal } = await s.watching("shell");
+  const keys = ["Escape", "Tab", "shift-tab", "ctrl", "alt", "ArrowLeft", "ArrowDown", "ArrowUp", "ArrowRight", "paste", "Home", "End", "PageUp", "PageDown", "F1", "|"];
+  await device.page.evaluate((ids) => localStorage.setItem("transom.keys", JSON.stringify(ids)), keys);
+  await device.page.reload();
+  await terminal.shows("needle");
+  await device.page.getByRole("button", { name: "Actions" }).tap();
+  await device.page.getByRole("button", { name: "Find" }).tap();
+  await device.page.getByRole("searchbox", { name: "Find" }).waitFor();
+  for (const size of [...SIZES.slice(0, 2), ...WITH_KEYBOARD]) {
+    await device.page.setViewportSize(size);
+    await assertInReach(device, size);
+    const stage = await device.page.locator(".scroller").boundingBox();
+    assert.ok(stage && stage.height >= 80, `no room is left at ${size.width}×${size.height}`);
+  }
+});
+
 scenario("every control of the list is on the screen and large enough for a finger", async (s) => {
   for (const name of ["one", "two", "three"]) await s.daemon.session(name, shellAfter("hello\\r\\n"));
   const phone = await s.paired({ label: "A device with a name that is as long as names of devices may be" });
