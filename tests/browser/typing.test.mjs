@@ -65,6 +65,19 @@ scenario("a tap brings the keyboard back that was closed", async (s) => {
   await OnScreenKeyboard.isOpen(device.page);
 });
 
+scenario("while the keyboard is open the cursor's line is in view, and the session keeps its size", async (s) => {
+  const session = await s.daemon.session("tall", `seq 1 58; ${BYTES}`, { columns: 60, rows: 60 });
+  const { device, terminal } = await s.watching("tall");
+  await terminal.shows("ready:");
+  await device.page.getByRole("button", { name: "Readable size" }).tap();
+  await OnScreenKeyboard.at(device.page);
+  await device.page.setViewportSize({ width: 390, height: 420 });
+  await device.page.evaluate(cursorInView);
+  await device.page.setViewportSize({ width: 390, height: 844 });
+  await device.page.evaluate(cursorInView);
+  assert.deepEqual((await s.daemon.api("GET", `/v1/sessions/${session.id}`)).size, { columns: 60, rows: 60 });
+});
+
 scenario("a hardware keyboard's keys have the form that the program asked for, after another load too", async (s) => {
   await s.daemon.session("plain", BYTES);
   const { device, terminal } = await s.watching("plain", { profile: DESKTOP });
@@ -84,6 +97,16 @@ scenario("a hardware keyboard's keys have the form that the program asked for, a
   for (const key of keys) await device.page.keyboard.press(key);
   await terminal.shows("ready:^[[99;5u^[[120;3u^[[9;2u^[[A^[[1;5D^[[15~^[[13;2u");
 });
+
+/** Runs in the page: resolves once the cursor is drawn where it can be seen. */
+async function cursorInView() {
+  for (;;) {
+    const cursor = document.querySelector(".xterm-cursor")?.getBoundingClientRect();
+    const space = document.querySelector(".scroller")?.getBoundingClientRect();
+    if (cursor && space && space.bottom <= innerHeight && cursor.top >= space.top && cursor.bottom <= space.bottom) return;
+    await new Promise(requestAnimationFrame);
+  }
+}
 
 /** Edits the focused field as an input method does, through the browser's own interface for these. */
 class OnScreenKeyboard {

@@ -18,8 +18,9 @@ export interface StageListener {
 export class Stage {
   private chosen: View = "whole";
   private letters = READABLE;
+  private height = 0;
   private following = true;
-  private readonly observer = new ResizeObserver(() => this.fit());
+  private readonly observer = new ResizeObserver(() => this.resized());
   private readonly listeners = new AbortController();
 
   constructor(
@@ -64,6 +65,14 @@ export class Stage {
   /** Whether a wheel or finger that goes this way would move the view, not the lines in it. */
   canPan(down: boolean): boolean {
     return !isAtEdge(this.scroller, down);
+  }
+
+  /** Less room while somebody types is an on-screen keyboard that opens: what is typed is to be seen. */
+  private resized(): void {
+    const { clientHeight } = this.scroller;
+    if (clientHeight < this.height && this.host.contains(document.activeElement)) this.following = true;
+    this.height = clientHeight;
+    this.fit();
   }
 
   private space(): { width: number; height: number; cellWidth: number; cellHeight: number } {
