@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { shellAfter } from "./support/daemon.mjs";
+import { Load } from "./support/load.mjs";
 import { pairByOffer } from "./support/pairing.mjs";
 import { scenario } from "./support/scenario.mjs";
 import { Terminal } from "./support/terminal.mjs";
@@ -8,17 +9,17 @@ scenario("the first load of the list, terminal code and all, is at most 200 KiB 
   await s.daemon.session("shell", shellAfter(""));
   const phone = await s.paired();
   const load = await Load.begin(phone.page);
-  const terminalCode = phone.page.waitForResponse(TERMINAL_CODE);
+  const terminalCode = phone.page.waitForResponse(Load.TERMINAL_CODE);
   await phone.goto("/");
   await phone.row("shell").waitFor();
   await (await terminalCode).finished();
-  load.assertAtMost(200 * 1024);
+  assertAtMost(load.bytes, 200 * 1024);
 });
 
 scenario("a tap on a session asks for nothing but the API", async (s) => {
   await s.daemon.session("shell", shellAfter(""));
   const phone = await s.open();
-  const terminalCode = phone.page.waitForResponse(TERMINAL_CODE);
+  const terminalCode = phone.page.waitForResponse(Load.TERMINAL_CODE);
   await pairByOffer(phone, s.daemon, "operator", "Phone");
   await (await terminalCode).finished();
   const before = phone.requests.length;
@@ -35,7 +36,7 @@ scenario("the first load of a session is at most 200 KiB compressed", async (s) 
   const load = await Load.begin(phone.page);
   await phone.goto(`/s/${session.id}`);
   await (await Terminal.ready(phone.page)).shows("$");
-  load.assertAtMost(200 * 1024);
+  assertAtMost(load.bytes, 200 * 1024);
 });
 
 scenario("the app is kept for a year, and the page that starts it never", async (s) => {
@@ -51,26 +52,11 @@ scenario("the app is kept for a year, and the page that starts it never", async 
   for (const [path, cache] of assets) assert.match(cache ?? "", /max-age=31536000, immutable/, path);
 });
 
-/** Counts what a page loads over the network, compressed and with its headers, as if it had never been there. */
-class Load {
-  #bytes = 0;
-
-  /** @param {import("playwright-core").Page} page */
-  static async begin(page) {
-    const load = new Load();
-    const devtools = await page.context().newCDPSession(page);
-    devtools.on("Network.loadingFinished", ({ encodedDataLength }) => (load.#bytes += encodedDataLength));
-    await devtools.send("Network.enable");
-    await devtools.send("Network.setCacheDisabled", { cacheDisabled: true });
-    return load;
-  }
-
-  /** @param {number} bytes */
-  assertAtMost(bytes) {
-    assert.ok(this.#bytes > 10 * 1024, "nothing was measured");
-    assert.ok(this.#bytes <= bytes, `${this.#bytes} bytes`);
-  }
+/**
+ * @param {number} bytes
+ * @param {number} most
+ */
+function assertAtMost(bytes, most) {
+  assert.ok(bytes > 10 * 1024, "nothing was measured");
+  assert.ok(bytes <= most, `${bytes} bytes`);
 }
-
-/** The part of the app that is loaded for a terminal only. */
-const TERMINAL_CODE = /\/assets\/controls-.*\.js$/;
