@@ -64,7 +64,7 @@ fn measure(measures: &[Measure], selection: &Selection, format: &Format) -> Resu
     eprintln!("load of the machine after: {}", kernel::load());
     findings
         .0
-        .retain(|figure| selection.wants(&[figure.figure.split(' ').next().unwrap_or_default()]));
+        .retain(|figure| selection.wants(&[figure.figure.split([' ', ',']).next().unwrap_or_default()]));
     format.show(&findings.0)?;
     Ok(if failed {
         ExitCode::FAILURE
