@@ -4,12 +4,18 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::steps::{command, root};
+use crate::{
+    steps::{command, root},
+    suite::BROWSER,
+    tools,
+    web::UI,
+};
 
 /// What is measured, and how it is shown.
 #[derive(clap::Args)]
 pub(crate) struct Bench {
-    /// What to measure: `sessions`, the terminal path; `access`, the access layer; `reach`, the ways in.
+    /// What to measure: `sessions`, the terminal path; `access`, the access layer; `reach`, the ways in; `web`, the
+    /// web app in the system's Chromium.
     name: String,
     /// One array of figures instead of a table; all else goes to stderr.
     #[arg(long)]
@@ -20,7 +26,7 @@ pub(crate) struct Bench {
     /// Show the ratios of a saved run beside this one's.
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
-    /// Measure these figures alone: B1, L2, restart; C1, revoke; S1.
+    /// Measure these figures alone: B1, L2, restart; C1, revoke; S1; flood, echo.
     #[arg(long, value_name = "FIGURE")]
     only: Vec<String>,
     /// Measure this binary instead of building the release binary.
@@ -36,6 +42,9 @@ pub(crate) fn run(bench: &Bench) -> Result<()> {
             bench.name,
             NAMES.join("`, `")
         );
+    }
+    if bench.name == WEB {
+        prepare_browser(bench.binary.is_none())?;
     }
     let binary = match &bench.binary {
         Some(path) => path
@@ -61,6 +70,33 @@ pub(crate) fn run(bench: &Bench) -> Result<()> {
     Ok(())
 }
 
+/// Has what the browser's side needs: its driver, the widget of the floor and, for a binary that is built now, the app.
+fn prepare_browser(builds_app: bool) -> Result<()> {
+    tools::require_build_tools()?;
+    for folder in [UI, BROWSER] {
+        if builds_app || !root().join(folder).join("node_modules").exists() {
+            npm(folder, &["ci", "--no-fund", "--no-audit"])?;
+        }
+    }
+    if builds_app {
+        npm(UI, &["run", "build"])?;
+    }
+    Ok(())
+}
+
+/// Runs npm, which speaks on stderr here: stdout is for the figures.
+fn npm(folder: &str, arguments: &[&str]) -> Result<()> {
+    let mut npm = command("npm", arguments);
+    npm.current_dir(root().join(folder)).stdout(std::io::stderr());
+    let status = npm.status().context("npm could not be started")?;
+    ensure!(
+        status.success(),
+        "`npm {}` failed in {folder}",
+        arguments.join(" ")
+    );
+    Ok(())
+}
+
 /// Builds one package in the release profile, alone, so that no other's features come into it.
 fn build(package: &str, binary: &str) -> Result<PathBuf> {
     // Cargo speaks on stderr: stdout is for the figures.
@@ -71,4 +107,5 @@ fn build(package: &str, binary: &str) -> Result<PathBuf> {
     Ok(root().join(target).join("release").join(binary))
 }
 
-const NAMES: &[&str] = &["sessions", "access", "reach"];
+const NAMES: &[&str] = &["sessions", "access", "reach", WEB];
+const WEB: &str = "web";

@@ -85,4 +85,5 @@ fn with_binary(mut command: Command) -> Command {
     command
 }
 
-const BROWSER: &str = "tests/browser";
+/// Where the browser tests are.
+pub(crate) const BROWSER: &str = "tests/browser";

@@ -30,4 +30,5 @@ pub(crate) fn npm(folder: &str, arguments: &[&str]) -> Result<()> {
     run(command("npm", arguments).current_dir(root().join(folder)))
 }
 
-const UI: &str = "web/ui";
+/// Where the app is.
+pub(crate) const UI: &str = "web/ui";

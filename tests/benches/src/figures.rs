@@ -10,6 +10,7 @@ mod reach;
 mod restart;
 mod screen;
 mod viewers;
+mod web;
 
 use std::process::ExitCode;
 
@@ -34,6 +35,11 @@ pub(crate) fn access(selection: &Selection, format: &Format) -> Result<ExitCode>
 /// The same of the ways in.
 pub(crate) fn reach(selection: &Selection, format: &Format) -> Result<ExitCode> {
     measure(reach::MEASURES, selection, format)
+}
+
+/// The same of the web app.
+pub(crate) fn web(selection: &Selection, format: &Format) -> Result<ExitCode> {
+    measure(web::MEASURES, selection, format)
 }
 
 /// Fails where something could not be measured that is there.

@@ -45,6 +45,10 @@ fn run(command: Command) -> Result<ExitCode> {
             let (selection, format) = shown.split();
             return figures::reach(&selection, &format);
         }
+        Command::Web(shown) => {
+            let (selection, format) = shown.split();
+            return figures::web(&selection, &format);
+        }
         Command::Floor { kind, programs } => floor::serve(kind, &programs)?,
         Command::Emit { gate, kind, bytes } => program::emit(&gate, kind, bytes)?,
         Command::History => figures::history()?,
@@ -70,6 +74,8 @@ enum Command {
     Access(Shown),
     /// The ways in: handshakes, certificates, the start.
     Reach(Shown),
+    /// The web app, in a browser: what it loads, the first screen, a flood, echo, the list.
+    Web(Shown),
     /// Serves the least that does the job.
     #[command(hide = true)]
     Floor {
