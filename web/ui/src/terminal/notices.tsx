@@ -12,7 +12,8 @@ import { keepFocus } from "./keybar";
 export function Notices({ controls, isLive }: { controls: Controls; isLive: boolean }) {
   const { attachment, input, lookBack, note, offered, selected, tooMuch } = controls;
   const claim = attachment.claim.value;
-  const waiting = input.unconfirmed.value;
+  // Read only where it is said: each key changes it twice.
+  const waiting = isLive ? 0 : input.unconfirmed.value;
   const doubtful = attachment.inDoubt.value;
   const looking = lookBack.looking.value;
   return (
@@ -51,7 +52,7 @@ export function Notices({ controls, isLive }: { controls: Controls; isLive: bool
       {failure.value !== null && <Notice dismiss={() => (failure.value = null)}>{failure.value}</Notice>}
       {tooMuch.value && <Notice dismiss={() => (tooMuch.value = false)}>{strings.terminal.tooMuch}</Notice>}
       {doubtful !== null && <Notice dismiss={() => (attachment.inDoubt.value = null)}>{strings.terminal.inDoubt(doubtful)}</Notice>}
-      {!isLive && waiting > 0 && <Notice quiet>{strings.terminal.waiting(waiting)}</Notice>}
+      {waiting > 0 && <Notice quiet>{strings.terminal.waiting(waiting)}</Notice>}
     </div>
   );
 }

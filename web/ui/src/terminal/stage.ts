@@ -20,7 +20,9 @@ export class Stage {
   private letters = READABLE;
   private height = 0;
   private following = true;
+  private measured: Measured | null = null;
   private readonly observer = new ResizeObserver(() => this.resized());
+  private readonly drawnObserver = new ResizeObserver(() => this.moved());
   private readonly listeners = new AbortController();
 
   constructor(
@@ -31,7 +33,8 @@ export class Stage {
   ) {
     const { signal } = this.listeners;
     this.observer.observe(scroller);
-    scroller.addEventListener("scroll", () => (this.following = this.cursorIsVisible()), { signal, passive: true });
+    if (screen.element) this.drawnObserver.observe(screen.element);
+    scroller.addEventListener("scroll", () => this.scrolled(), { signal, passive: true });
     followPinch(scroller, { pinching: (pinch) => this.preview(pinch), pinched: (pinch) => this.pinch(pinch) }, signal);
     scrollByTouch(scroller, screen, (lines) => listener.scrolled(lines), signal);
   }
@@ -53,7 +56,7 @@ export class Stage {
   fit(): void {
     const space = { ...this.space(), ...this.screen.size };
     if (space.width > 0) this.screen.fontSize = fontSize(this.chosen, space, this.letters);
-    this.keepCursor();
+    this.moved();
     this.listener.fitted();
   }
 
@@ -92,19 +95,23 @@ export class Stage {
   /** Moves the view to the cursor, and follows it from now on. */
   showCursor(): void {
     this.following = true;
-    const cell = this.cursorCell();
+    const place = this.place();
+    const cell = place && this.cursorCell(place);
     if (!cell) return;
-    const { scroller } = this;
+    const { left, top, width, height } = place.view;
     const right = cell.left + cell.width * LOOK_AHEAD;
     const bottom = cell.top + cell.height * 1.5;
-    if (cell.left < scroller.scrollLeft) scroller.scrollLeft = Math.max(0, cell.left - cell.width * LOOK_AHEAD);
-    else if (right > scroller.scrollLeft + scroller.clientWidth) scroller.scrollLeft = right - scroller.clientWidth;
-    if (cell.top < scroller.scrollTop) scroller.scrollTop = cell.top;
-    else if (bottom > scroller.scrollTop + scroller.clientHeight) scroller.scrollTop = bottom - scroller.clientHeight;
+    const wanted = { left, top };
+    if (cell.left < left) wanted.left = cell.left - cell.width * LOOK_AHEAD;
+    else if (right > left + width) wanted.left = right - width;
+    if (cell.top < top) wanted.top = cell.top;
+    else if (bottom > top + height) wanted.top = bottom - height;
+    this.scrollTo(wanted, place);
   }
 
   dispose(): void {
     this.observer.disconnect();
+    this.drawnObserver.disconnect();
     this.listeners.abort();
   }
 
@@ -128,28 +135,84 @@ export class Stage {
     this.listener.pinched(size);
     scroller.scrollLeft = (x - before.left) * grown - (x - outer.left);
     scroller.scrollTop = (y - before.top) * grown - (y - outer.top);
+    this.measured = null;
+  }
+
+  private scrollTo(wanted: { left: number; top: number }, { view, end }: Measured): void {
+    const left = Math.max(0, Math.min(end.left, wanted.left));
+    const top = Math.max(0, Math.min(end.top, wanted.top));
+    // The browser keeps parts of a pixel as it likes.
+    if (Math.abs(left - view.left) < 1 && Math.abs(top - view.top) < 1) return;
+    this.scroller.scrollTo({ left, top, behavior: "instant" });
+    this.measured = null;
+  }
+
+  private scrolled(): void {
+    this.measured = null;
+    this.following = this.cursorIsVisible();
+  }
+
+  /** What was measured holds no more. */
+  private moved(): void {
+    this.measured = null;
+    this.keepCursor();
   }
 
   private cursorIsVisible(): boolean {
-    const cell = this.cursorCell();
-    if (!cell) return true;
-    const { scrollTop, scrollLeft, clientWidth, clientHeight } = this.scroller;
-    const down = cell.top + cell.height > scrollTop && cell.top < scrollTop + clientHeight;
-    return down && cell.left + cell.width > scrollLeft && cell.left < scrollLeft + clientWidth;
+    const place = this.place();
+    if (!place) return true;
+    const cell = this.cursorCell(place);
+    const { left, top, width, height } = place.view;
+    const down = cell.top + cell.height > top && cell.top < top + height;
+    return down && cell.left + cell.width > left && cell.left < left + width;
   }
 
   /** The cursor's cell in the scroller's own coordinates. */
-  private cursorCell(): { left: number; top: number; width: number; height: number } | null {
+  private cursorCell({ drawn, cell }: Measured): Rectangle {
+    const { column, row } = this.screen.cursor;
+    return { left: drawn.left + column * cell.width, top: drawn.top + row * cell.height, ...cell };
+  }
+
+  /**
+   * Measures where things are, unless that is known. The cursor moves with every key and every line, just when all rows
+   * were drawn anew: to measure then would have the browser lay the page out once more than it does for the frame.
+   */
+  private place(): Measured | null {
+    return (this.measured ??= this.measure());
+  }
+
+  private measure(): Measured | null {
+    const { scroller } = this;
     const drawn = this.screen.element?.getBoundingClientRect();
     if (!drawn) return null;
-    const outer = this.scroller.getBoundingClientRect();
+    const outer = scroller.getBoundingClientRect();
     const { columns, rows } = this.screen.size;
-    const { column, row } = this.screen.cursor;
-    const width = drawn.width / columns;
-    const height = drawn.height / rows;
-    const left = drawn.left - outer.left + this.scroller.scrollLeft + column * width;
-    return { left, top: drawn.top - outer.top + this.scroller.scrollTop + row * height, width, height };
+    const { scrollLeft: left, scrollTop: top, clientWidth: width, clientHeight: height } = scroller;
+    return {
+      drawn: { left: drawn.left - outer.left + left, top: drawn.top - outer.top + top },
+      cell: { width: drawn.width / columns, height: drawn.height / rows },
+      view: { left, top, width, height },
+      end: { left: scroller.scrollWidth - width, top: scroller.scrollHeight - height },
+    };
   }
+}
+
+interface Rectangle {
+  left: number;
+  top: number;
+  width: number;
+  height: number;
+}
+
+/** Lengths in CSS pixels, in the scroller's own coordinates. */
+interface Measured {
+  /** Where the drawn area begins. */
+  drawn: { left: number; top: number };
+  cell: { width: number; height: number };
+  /** What of it is on the screen. */
+  view: Rectangle;
+  /** How far the view goes. */
+  end: { left: number; top: number };
 }
 
 /** A finger scrolls the view where it can, and the lines where the view is at its edge; a flick runs out by itself. */
