@@ -3,6 +3,7 @@ import { Terminal } from "@xterm/xterm";
 import "@xterm/xterm/css/xterm.css";
 import type { Size } from "../protocol";
 import { strings } from "../strings";
+import { Blink } from "./blink";
 import { clipboardText } from "./clipboard";
 import { Composition } from "./composition";
 import type { Canvas } from "./display";
@@ -53,11 +54,12 @@ export class Screen implements Canvas {
   private readonly field: Field;
   private readonly composition: Composition;
   private readonly stopTheme: () => void;
+  private readonly blink: Blink;
 
   constructor(host: HTMLElement, listener: ScreenListener) {
     this.terminal = new Terminal({
       ...widgetOptions(),
-      cursorBlink: !matchMedia("(prefers-reduced-motion: reduce)").matches,
+      cursorBlink: !isStill(),
       disableStdin: true,
       linkHandler: { activate: (_event, uri) => openLink(uri, true) },
       // Kept for one thing: a screen that grows takes lines back, as the daemon's does. Nobody looks at them here.
@@ -80,7 +82,13 @@ export class Screen implements Canvas {
     this.terminal.onScroll(() => this.stayLive());
     this.terminal.onData((data) => isFocusReport(data) || listener.typed(data));
     this.terminal.onBinary((data) => listener.clicked(Uint8Array.from(data, (character) => character.charCodeAt(0))));
+    this.blink = new Blink(
+      (yes) => host.classList.toggle("cursor-off", !yes),
+      () => host.contains(document.activeElement) && !isStill(),
+    );
+    for (const change of ["focusin", "focusout"]) host.addEventListener(change, () => this.blink.restart());
     this.terminal.onRender(() => {
+      this.blink.drawn();
       this.composition.place();
       listener.changed();
     });
@@ -245,6 +253,7 @@ export class Screen implements Canvas {
   private wheeled = 0;
 
   dispose(): void {
+    this.blink.stop();
     this.stopTheme();
     this.field.dispose();
     this.selection.dispose();
@@ -265,6 +274,11 @@ function isFind({ key, ctrlKey, shiftKey }: KeyboardEvent): boolean {
 /** Ctrl+Shift+V and Shift+Insert; Ctrl+V is the program's. */
 function isPaste({ key, shiftKey, ctrlKey }: KeyboardEvent): boolean {
   return shiftKey && (key === "Insert" || (ctrlKey && key.toLowerCase() === "v"));
+}
+
+/** Whether a person wants nothing to move. */
+function isStill(): boolean {
+  return matchMedia("(prefers-reduced-motion: reduce)").matches;
 }
 
 /** Opens a link of the program's; what is shown may differ from where it leads, so that is said where it can. */
