@@ -68,6 +68,7 @@ export class Screen implements Canvas {
     this.terminal.loadAddon(new WebLinksAddon((_event, uri) => openLink(uri, false)));
     this.terminal.open(host);
     followDaemon(this.terminal);
+    revealNothing(this.terminal);
     host.addEventListener("paste", (event) => this.takePaste(event, listener), { capture: true });
     host.addEventListener("wheel", (event) => this.takeWheel(event, listener), { capture: true, passive: false });
     this.terminal.parser.registerOscHandler(CLIPBOARD, (data) => {
@@ -274,6 +275,15 @@ function isFind({ key, ctrlKey, shiftKey }: KeyboardEvent): boolean {
 /** Ctrl+Shift+V and Shift+Insert; Ctrl+V is the program's. */
 function isPaste({ key, shiftKey, ctrlKey }: KeyboardEvent): boolean {
   return shiftKey && (key === "Insert" || (ctrlKey && key.toLowerCase() === "v"));
+}
+
+/**
+ * Each line that scrolls, the widget reveals its scrollbar, which nobody sees here, and sets a timer to hide it: a third of
+ * the time that a flood takes. It has no option for that; where it is built in another way, it only takes that time.
+ */
+function revealNothing(terminal: Terminal): void {
+  const { _core: core } = terminal as { _core?: { _viewport?: { _scrollableElement?: { setRevealOnScroll?(yes: boolean): void } } } };
+  core?._viewport?._scrollableElement?.setRevealOnScroll?.(false);
 }
 
 /** Whether a person wants nothing to move. */
