@@ -263,6 +263,7 @@ export const strings = {
       menu: "Actions of this session…",
       buttons: "Go to the terminal’s buttons",
       list: "Go to the list of sessions",
+      device: "This device",
       home: "Back to the list of sessions",
       help: "Keyboard shortcuts",
     },

@@ -50,6 +50,7 @@ export function actionItems(): Item[] {
     [session !== null, actions.menu, openActions],
     [session !== null, actions.buttons, focusButtons],
     [isWide.value, actions.list, focusList],
+    [true, actions.device, () => navigate("/device")],
     [session !== null && !isWide.value, actions.home, () => navigate("/")],
     [true, actions.help, () => (isHelpOpen.value = true)],
   ];
