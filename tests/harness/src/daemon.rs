@@ -128,11 +128,15 @@ impl TestDaemon {
     }
 
     /// What it has logged.
+    ///
+    /// # Panics
+    /// Where that cannot be read.
     pub fn log(&self) -> String {
-        let files = std::fs::read_dir(self.folder().join("log")).unwrap();
-        files
-            .map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap())
-            .collect()
+        let folder = self.folder().join("log");
+        let files = std::fs::read_dir(folder).expect("a daemon that runs has logged");
+        let paths = files.map(|file| file.expect("the folder is readable").path());
+        let texts = paths.map(|path| std::fs::read_to_string(path).expect("a log is text"));
+        texts.collect()
     }
 
     /// A handle that keeps the folder, to start another daemon in it.
