@@ -1,5 +1,5 @@
 import { useSignal, type Signal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { strings } from "../strings";
 import { Arrow, Close } from "../ui/icons";
 import type { Controls } from "./controls";
@@ -10,7 +10,8 @@ export function Find({ controls, isOpen }: { controls: Controls; isOpen: Signal<
   const field = useRef<HTMLInputElement>(null);
   const found = useSignal<Found | "searching" | "none" | null>(null);
   const { lookBack } = controls;
-  useEffect(() => field.current?.focus(), []);
+  // Before the next key, which is for the search already.
+  useLayoutEffect(() => field.current?.focus(), []);
   const go = async (step: "up" | "down"): Promise<void> => {
     const text = field.current?.value ?? "";
     if (text === "" || found.peek() === "searching") return;
