@@ -98,7 +98,7 @@ scenario("a terminal's menu and buttons, and the line between tiles, are reached
   await desk.hasKeys("beta");
   await desk.find("actions of this session", "Enter");
   const menu = desk.tile("beta").locator(".menu");
-  await desk.isFocused(menu.getByRole("button", { name: "Fit session to this screen" }));
+  await desk.isFocused(menu.getByRole("button", { name: "Find", exact: true }));
   await desk.page.keyboard.press("Escape");
   await menu.waitFor({ state: "hidden" });
 

@@ -12,6 +12,8 @@ export class Load {
     devtools.on("Network.loadingFinished", ({ encodedDataLength }) => (load.#bytes += encodedDataLength));
     await devtools.send("Network.enable");
     await devtools.send("Network.setCacheDisabled", { cacheDisabled: true });
+    // It may have kept the shell since the device was paired.
+    await devtools.send("Network.setBypassServiceWorker", { bypass: true });
     return load;
   }
 
