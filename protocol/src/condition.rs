@@ -100,6 +100,9 @@ pub enum TailnetProblemKind {
     Certificate,
     /// Nobody is allowed.
     NobodyAllowed,
+    /// One that only a later version knows.
+    #[serde(other)]
+    Unknown,
 }
 
 impl TailnetProblem {
@@ -117,6 +120,14 @@ mod tests {
     use serde_json::json;
 
     use super::{TailnetProblem, TailnetProblemKind};
+
+    #[test]
+    fn a_problem_of_a_later_version_keeps_its_words() {
+        let wire = json!({"kind": "moon", "phase": 3, "detail": "it is full", "hint": null});
+        let problem: TailnetProblem = serde_json::from_value(wire).unwrap();
+        assert_eq!(problem.kind, TailnetProblemKind::Unknown);
+        assert_eq!(problem.in_words(), "it is full");
+    }
 
     #[test]
     fn a_problem_of_the_tailnet_has_its_kind_beside_its_words() {
