@@ -235,7 +235,7 @@ impl Config {
         if config.tailnet_mode == TailnetMode::Off && !config.tailnet_ports.is_empty() {
             return Err(layers.bad_value(
                 "listen.tls",
-                "a listener at the addresses of the tailnet needs tailnet.mode = \"host\"",
+                "a listener at the addresses of the tailnet needs tailnet.mode = \"host\" or \"embedded\"",
             ));
         }
         Ok(config)

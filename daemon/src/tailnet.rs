@@ -354,6 +354,10 @@ impl WhoIs for Tailnet {
     fn knows_logins(&self) -> bool {
         self.way.knows_users()
     }
+
+    fn is_there(&self) -> bool {
+        true
+    }
 }
 
 /// Below the state directory, where a node of the daemon's own keeps its keys.

@@ -101,9 +101,10 @@ impl Listener {
                     let generation = Generation(generation.load(Ordering::Acquire));
                     tls::begin(socket, config, generation, edge)
                 }),
-                Self::Userspace { listener, config } => listener.accept().await.map(|accepted| {
+                // It takes descriptors that accepting took none of, so they may run out only now.
+                Self::Userspace { listener, config } => listener.accept().await.and_then(|accepted| {
                     let generation = Generation(generation.load(Ordering::Acquire));
-                    userspace::begin(accepted, listener.address(), config, generation, edge)
+                    userspace::begin(accepted, listener.address(), config, generation, edge).map(Ok)
                 }),
             };
             match begun {

@@ -164,6 +164,11 @@ pub trait WhoIs: Send + Sync + 'static {
 
     /// Whether any listener may be one of a tailnet, so that whoever is invited by login can come.
     fn knows_logins(&self) -> bool;
+
+    /// Whether any listener may be one of a tailnet, whose nodes devices can be bound to.
+    fn is_there(&self) -> bool {
+        self.knows_logins()
+    }
 }
 
 /// The answer of a [`WhoIs`].

@@ -131,7 +131,7 @@ pub(crate) fn tailnet_listeners(config: &Config, running: Option<&Running>) -> O
         (true, false) => Some(Check::failed(
             "listener",
             "none of the tailnet is open, so no device comes over it",
-            "see what is said of the tailnet: it opens by itself once this machine is there",
+            "see what is said of the tailnet: it opens by itself once the node is there",
         )),
         (false, _) => None,
     }

@@ -30,7 +30,7 @@ pub(crate) async fn rebind(
         return change::whole(access, permit.principal().clone(), peer, id, to(Binding::Nowhere)).await;
     }
     access.devices().may_be_bound(id)?;
-    if !access.who_is.knows_logins() {
+    if !access.who_is.is_there() {
         let why = "this daemon is reached over no tailnet, so no device can come from another node";
         return Err(Failure::pairing("no_tailnet", Fault::Timing, why));
     }
