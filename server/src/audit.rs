@@ -115,15 +115,18 @@ impl Access {
     }
 
     /// Appends a row about something that the owner takes away or ends, which happens whatever becomes of the row: where the
-    /// store fails, the log says so. One that hangs is waited for a moment; the row is written when it goes on.
+    /// store fails, the log says so. One that hangs is waited for a moment.
     pub async fn append_audit_of_end(&self, row: AuditRow) {
-        let (action, target) = (row.action.clone(), row.target.clone());
-        match timeout(LAST, self.store.append_audit(row)).await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => {
+        let (store, action, target) = (self.store.clone(), row.action.clone(), row.target.clone());
+        // It is said also when it fails after that moment.
+        let writing = tokio::spawn(async move {
+            let (action, target) = (row.action.clone(), row.target.clone());
+            if let Err(error) = store.append_audit(row).await {
                 tracing::warn!(%action, target, %error, "what was done could not be written to the audit trail");
             }
-            Err(_) => tracing::warn!(%action, target, "the row of what was done waits for the disk"),
+        });
+        if timeout(LAST, writing).await.is_err() {
+            tracing::warn!(%action, target, "the row of what was done waits for the disk");
         }
     }
 

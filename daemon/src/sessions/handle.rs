@@ -174,16 +174,22 @@ impl Handle {
     /// # Errors
     /// [`SessionError::TooMuch`].
     pub(super) async fn audit_end(&self, by: &Principal, row: AuditRow) -> Result<(), SessionError> {
-        let action = row.action.clone();
-        match timeout(END_ROW, self.sessions.append_act(by, row)).await {
-            Ok(Err(error @ SessionError::TooMuch { .. })) => return Err(error),
-            Ok(Err(error)) => {
-                tracing::error!(session = self.id(), action = %action, %error, "the audit trail does not take the end of a session");
+        let (sessions, by, action) = (self.sessions.clone(), by.clone(), row.action.clone());
+        let (session, said) = (self.id().to_owned(), action.clone());
+        // It is said also when it fails after it was waited for.
+        let writing = tokio::spawn(async move {
+            let appended = sessions.append_act(&by, row).await;
+            if let Err(error) = &appended {
+                tracing::error!(session, action = %said, %error, "the audit trail does not take the end of a session");
             }
+            appended
+        });
+        match timeout(END_ROW, writing).await {
+            Ok(Ok(Err(error @ SessionError::TooMuch { .. }))) => return Err(error),
+            Ok(_) => {}
             Err(_) => {
                 tracing::error!(session = self.id(), action = %action, "the row of a session's end waits for the disk");
             }
-            Ok(Ok(())) => {}
         }
         Ok(())
     }
@@ -223,5 +229,5 @@ impl Gate for PermitGate {
     }
 }
 
-/// How long the end of a session waits for its row, which is written when a disk that hangs goes on.
+/// How long the end of a session waits for its row.
 const END_ROW: Duration = Duration::from_secs(3);
