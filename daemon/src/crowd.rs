@@ -38,15 +38,22 @@ impl<T: Clone> Crowd<T> {
     /// Tells everybody. One at a time does this.
     pub(crate) async fn tell(&self, value: T) {
         for index in 0.. {
-            let is_last = {
-                let rows = self.rows();
+            let (is_last, is_told) = {
+                let mut rows = self.rows();
+                // Of a crowd that has left no row is waited for.
+                while index + 1 < rows.len() && rows.last().is_some_and(|row| row.receiver_count() == 0) {
+                    rows.pop();
+                }
+                let is_told = rows[index].receiver_count() > 0;
                 rows[index].send_replace(value.clone());
-                index + 1 == rows.len()
+                (index + 1 == rows.len(), is_told)
             };
             if is_last {
                 return;
             }
-            sleep(REST).await;
+            if is_told {
+                sleep(REST).await;
+            }
         }
     }
 
