@@ -10,7 +10,7 @@ use std::{
     path::PathBuf,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU32, Ordering},
+        atomic::{AtomicBool, AtomicU32, Ordering},
     },
     time::Duration,
 };
@@ -90,6 +90,8 @@ pub(super) struct Embedded {
     page: Mutex<Option<String>>,
     /// How often in a row it could not say where it stands.
     failures: AtomicU32,
+    /// Whether it was in its tailnet since it was started.
+    was_inside: AtomicBool,
     /// How long it may take to say what it knows by itself.
     quick: Duration,
 }
@@ -108,6 +110,7 @@ impl Embedded {
             trouble: Mutex::default(),
             page: Mutex::default(),
             failures: AtomicU32::new(0),
+            was_inside: AtomicBool::new(false),
             quick: QUICK,
         }
     }
@@ -135,24 +138,33 @@ impl Embedded {
             _ => None,
         };
         *held(&self.page) = page;
+        let former = self.failures.load(Ordering::Relaxed);
         let failures = match &own {
-            Ok(Err(_)) => self.failures.load(Ordering::Relaxed) + 1,
-            _ => 0,
+            Ok(Ok(_)) => 0,
+            // One that begins says nothing for as long as its control server does not.
+            Err(_) if !self.was_inside.load(Ordering::Relaxed) => former,
+            Ok(Err(_)) | Err(_) => former + 1,
         };
         self.failures.store(failures, Ordering::Relaxed);
+        let own = own.or_else(|_| match failures < FAILURES {
+            true => Err(()),
+            false => Ok(Err(NodeError(SILENT.to_owned()))),
+        });
         match own {
-            Err(_) => Ok((Phase::Starting, None)),
+            Err(()) => Ok((Phase::Starting, None)),
             Ok(Ok(Own::Outside(_))) => Ok((Phase::NeedsLogin, None)),
             Ok(Ok(Own::Inside(node))) => {
                 let phase = match node.is_expired {
                     true => Phase::NeedsLogin,
                     false => Phase::Running,
                 };
+                self.was_inside.store(true, Ordering::Relaxed);
                 Ok((phase, Some(node.own())))
             }
             Ok(Err(error)) if failures < FAILURES => Err(error),
             Ok(Ok(Own::Ended(error)) | Err(error)) => {
                 self.failures.store(0, Ordering::Relaxed);
+                self.was_inside.store(false, Ordering::Relaxed);
                 *held(&self.trouble) = Some(error.clone());
                 self.running.send_replace(None);
                 Err(error)
@@ -174,8 +186,7 @@ impl Embedded {
     pub(super) async fn who_is(&self, address: IpAddr) -> Result<Option<TailnetIdentity>, NodeError> {
         let stack = self.stack().ok_or_else(|| NodeError(NOT_RUNNING.to_owned()))?;
         let peer = timeout(self.quick, stack.peer(address)).await;
-        let peer =
-            peer.unwrap_or_else(|_| Err(NodeError("the daemon's own node does not answer".to_owned())))?;
+        let peer = peer.unwrap_or_else(|_| Err(NodeError(SILENT.to_owned())))?;
         Ok(peer.and_then(|peer| peer.identity_at(address)))
     }
 
@@ -241,6 +252,7 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 const NOT_RUNNING: &str = "the daemon's own node does not run";
+const SILENT: &str = "the daemon's own node does not answer";
 
 /// For what it knows by itself: well within the time of a TLS handshake, which waits for it.
 const QUICK: Duration = Duration::from_secs(2);

@@ -27,8 +27,10 @@ pub(super) async fn start(
     options: Arc<NodeOptions>,
     folder: std::path::PathBuf,
 ) -> Result<Arc<dyn Stack>, NodeError> {
-    let (key_state, are_new) = keys(&folder)?;
-    let auth_key = auth_key(options.auth_key.as_deref(), are_new)?;
+    // Keys that are kept say that it was started before, so none are made where it cannot be taken in.
+    let is_known = certs::files::check(&folder.join(KEYS)).map_err(unusable)?;
+    let auth_key = auth_key(options.auth_key.as_deref(), !is_known)?;
+    let key_state = keys(&folder)?;
     let mut config = Config {
         key_state,
         client_name: Some(env!("CARGO_PKG_NAME").to_owned()),
@@ -76,10 +78,12 @@ async fn reach(host: &str, port: u16, url: &str) -> Result<(), NodeError> {
     }
 }
 
-/// The node's keys, which are made the first time; and whether they were now.
-fn keys(folder: &Path) -> Result<(PersistState, bool), NodeError> {
-    let unusable =
-        |error: certs::files::FileError| NodeError(format!("the keys of the daemon's own node: {error}"));
+fn unusable(error: certs::files::FileError) -> NodeError {
+    NodeError(format!("the keys of the daemon's own node: {error}"))
+}
+
+/// The node's keys, which are made the first time.
+fn keys(folder: &Path) -> Result<PersistState, NodeError> {
     let path = folder.join(KEYS);
     certs::files::directory(folder).map_err(unusable)?;
     if let Some(kept) = certs::files::read(&path).map_err(unusable)? {
@@ -92,13 +96,13 @@ fn keys(folder: &Path) -> Result<(PersistState, bool), NodeError> {
                 error.line()
             ))
         };
-        return Ok((keys.map_err(broken)?, false));
+        return keys.map_err(broken);
     }
     let keys = PersistState::default();
     let written = serde_json::to_vec(&keys)
         .map_err(|_| NodeError("the keys of the daemon's own node cannot be written".to_owned()))?;
     certs::files::create(&path, &written).map_err(unusable)?;
-    Ok((keys, true))
+    Ok(keys)
 }
 
 /// What takes it into its tailnet. A node that was taken in needs it no more, and the file may be gone.

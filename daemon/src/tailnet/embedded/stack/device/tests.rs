@@ -13,11 +13,9 @@ fn mode(path: &Path) -> u32 {
 fn its_keys_are_made_once_and_are_its_owners_alone() {
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().join("tailnet");
-    let (made, are_new) = keys(&folder).unwrap();
-    assert!(are_new);
+    let made = keys(&folder).unwrap();
     assert_eq!((mode(&folder), mode(&folder.join("keys.json"))), (0o700, 0o600));
-    let (kept, are_new) = keys(&folder).unwrap();
-    assert!(!are_new);
+    let kept = keys(&folder).unwrap();
     let written = |keys| serde_json::to_vec(keys).unwrap();
     assert_eq!(written(&kept), written(&made));
 }
@@ -67,6 +65,22 @@ fn the_key_that_takes_it_in_is_its_owners_alone_and_needed_once() {
     assert!(error.contains("0600") && !error.contains("tskey"), "{error}");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
     assert_eq!(auth_key(Some(&path), true), Ok(Some("tskey-auth-1".to_owned())));
+}
+
+#[tokio::test]
+async fn what_takes_it_in_is_missed_each_time_it_shall_start_and_no_keys_are_made() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("tailnet");
+    let options = Arc::new(NodeOptions {
+        auth_key: Some(home.path().join("auth-key")),
+        ..NodeOptions::default()
+    });
+    for _ in 0..2 {
+        let refused = start(Arc::clone(&options), folder.clone()).await;
+        let error = refused.err().unwrap().to_string();
+        assert!(error.contains("is not there"), "{error}");
+        assert!(!folder.join("keys.json").exists());
+    }
 }
 
 #[tokio::test]
