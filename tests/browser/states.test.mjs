@@ -54,7 +54,7 @@ scenario("a device whose time is over says so, keeps no key and asks no more", a
   const phone = await s.open();
   phone.tolerate(/net::ERR_|status of 401/);
   const code = await askToPair(phone, await offer(s.daemon), "Brief");
-  await s.daemon.json("approve", code, "--role", "viewer", "--expires", "8s");
+  await s.daemon.json("approve", code, "--role", "viewer", "--expires", "15s");
   await phone.message("expired").waitFor();
   assert.deepEqual(await phone.credentials(), []);
   await phone.goto("/");
@@ -65,11 +65,18 @@ scenario("a list that is acted on after a restart nobody saw is not acted on, an
   const session = await s.daemon.session("unwanted", "read line");
   const { device: phone } = await s.watching("unwanted");
   phone.tolerate(/status of 409|net::ERR_|WebSocket/);
-  await phone.page.route(/\/stop$/, (route) => route.continue({ headers: { ...route.request().headers(), "transom-life": "0123456789abcdef" } }));
+  const { life } = await s.daemon.api("GET", "/v1/whoami");
+  let sent = "";
+  await phone.page.route(/\/stop$/, (route) => {
+    const headers = route.request().headers();
+    sent = headers["transom-life"] ?? "";
+    return route.continue({ headers: { ...headers, "transom-life": "0123456789abcdef" } });
+  });
   await phone.page.getByRole("button", { name: "Actions" }).tap();
   await phone.page.getByRole("button", { name: "Stop program" }).tap();
   await phone.page.getByRole("dialog").getByRole("button", { name: "Stop" }).tap();
   await phone.page.getByText("The daemon was restarted since you looked").waitFor();
+  assert.equal(sent, life);
   const [left] = await s.daemon.api("GET", "/v1/sessions");
   assert.deepEqual([left.id, left.state], [session.id, "running"]);
 });

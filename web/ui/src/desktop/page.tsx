@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
 import { useConnection } from "../connection/use";
-import { followSessions, list } from "../home/list";
+import { followSessions, list, probeSessions } from "../home/list";
 import { Sessions } from "../home/page";
 import { Shortcuts } from "../palette/help";
 import { askWhere, openPalette } from "../palette/state";
@@ -17,7 +17,7 @@ import { area, calls, close, enter, fits, focused, prune, tiles } from "./worksp
 
 /** `/` and `/s/<id>` where there is space: the list as a sidebar, and sessions side by side. */
 export function Workspace() {
-  const connection = useConnection(followSessions);
+  const connection = useConnection(followSessions, probeSessions);
   useVisibleArea();
   const isListed = list.value !== null;
   useEffect(() => void (list.value && prune(new Set(list.value.keys()))), [isListed]);

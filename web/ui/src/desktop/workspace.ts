@@ -1,5 +1,6 @@
 import { computed, effect, signal, untracked } from "@preact/signals";
 import { lastDeleted } from "../home/list";
+import { verdict } from "../keys/access";
 import { navigate, route } from "../router";
 import type { Side } from "../ui/tile";
 import { closed, neighbour, parseTiles, places, sessionsIn, shared, shown, split, type Direction, type Path, type Tiles } from "./tiles";
@@ -30,7 +31,7 @@ export function startWorkspace(): void {
   wide.addEventListener("change", ({ matches }) => (isWide.value = matches));
   effect(() => {
     const session = focused.value;
-    if (session !== null && isWide.value) untracked(() => follow(session));
+    if (session !== null && isWide.value && !verdict.value) untracked(() => follow(session));
   });
   effect(() => {
     const deleted = lastDeleted.value;

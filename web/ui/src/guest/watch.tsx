@@ -7,6 +7,8 @@ import type { Authority } from "../keys/access";
 import { strings } from "../strings";
 import type { Controls } from "../terminal/controls";
 import type { View } from "../terminal/fit";
+import { Find } from "../terminal/find";
+import { NoSocket } from "../terminal/no-socket";
 import { Notices } from "../terminal/notices";
 import { ExitBar, LoadFailed, LostBar, open, recalledView, VIEW_KEY } from "../terminal/page";
 import { useVisibleArea } from "../terminal/viewport";
@@ -79,14 +81,17 @@ function Terminal({ id, guest, authority, over, leave, choose }: TerminalProps) 
   if (isOver && guest.sessions.length < 2) return <Ended reason={state.reason as "gone"} />;
   const exit = ready?.attachment.exit.value ?? null;
   const stale = state !== undefined && isWaiting(state);
+  const hasNoSocket = stale && state.why === "no_socket";
   return (
     <main class="terminal-page">
       <Bar id={id} name={name} guest={guest} connection={connection} controls={ready} leave={leave} choose={choose} />
       <div class="stage">
+        {ready?.isFinding.value && <Find controls={ready} isOpen={ready.isFinding} />}
         <div class={stale ? "scroller stale" : "scroller"} ref={scroller}>
           <div class="host" ref={host} />
-          {!hello && <p class="quiet appears overlay">{strings.terminal.opening}</p>}
+          {!hello && !hasNoSocket && <p class="quiet appears overlay">{strings.terminal.opening}</p>}
         </div>
+        {!hello && hasNoSocket && <NoSocket />}
         {hello && ready && !ready.attachment.drawn.value && <p class="blank quiet">{strings.guest.blank}</p>}
         {ready?.lookBack.looking.value === "reading" && <p class="reading appears">{strings.terminal.reading}</p>}
         {ready && <Notices controls={ready} isLive={state?.kind === "live"} />}

@@ -23,7 +23,7 @@ export function HomeNotices({ staleSince }: { staleSince: number | null }) {
           {strings.home.paired(newcomer.value.label, strings.home.roles[newcomer.value.role])}
         </Notice>
       )}
-      {lastDeleted.value && <Restore deleted={lastDeleted.value} />}
+      {lastDeleted.value && <Restore key={lastDeleted.value.id} deleted={lastDeleted.value} />}
       {staleSince !== null && (
         <p class="banner" role="status">
           {strings.home.stale(clockTime(staleSince))}

@@ -1,18 +1,18 @@
-import { signal } from "@preact/signals";
+import type { Signal } from "@preact/signals";
 import { deleteSession, recordingOf, Refused, stopSession, type Bearer } from "../api/client";
 import { lastDeleted } from "../home/list";
 import { device } from "../keys/access";
 import { OtherDaemon } from "../keys/daemon";
 import { bearerOf } from "../keys/proof";
-import { navigate } from "../router";
+import { navigate, route } from "../router";
 import { strings } from "../strings";
 
-/** Why the last action did not work, in words; null where it did, or was not tried. */
-export const failure = signal<string | null>(null);
+/** Why an action did not work, in words. */
+type Failure = Signal<string | null>;
 
 /** Hands the session's recording over as a file, read with the credential: no address with it is in the page. */
-export function download(session: string, name: string): Promise<void> {
-  return attempt(strings.terminal.download, async (bearer) => {
+export function download(session: string, name: string, failure: Failure): Promise<void> {
+  return attempt(failure, strings.terminal.download, async (bearer) => {
     const address = URL.createObjectURL(await recordingOf(bearer, session));
     const link = document.createElement("a");
     link.href = address;
@@ -24,20 +24,22 @@ export function download(session: string, name: string): Promise<void> {
 }
 
 /** Ends the session's program, as it stands in this life of the daemon. */
-export function stop(session: string, life: string | null): Promise<void> {
-  return attempt(strings.terminal.stop, async (bearer) => void (await stopSession(bearer, session, life)));
+export function stop(session: string, life: string | null, failure: Failure): Promise<void> {
+  return attempt(failure, strings.terminal.stop, async (bearer) => void (await stopSession(bearer, session, life)));
 }
 
 /** Deletes the session and goes to the list, where that can be taken back. */
-export function remove(session: string, name: string, life: string | null): Promise<void> {
-  return attempt(strings.terminal.delete, async (bearer) => {
+export function remove(session: string, name: string, life: string | null, failure: Failure): Promise<void> {
+  return attempt(failure, strings.terminal.delete, async (bearer) => {
     await deleteSession(bearer, session, life);
     lastDeleted.value = { id: session, name };
-    navigate("/", "replace");
+    // The answer may come when another session is looked at.
+    const at = route.peek();
+    if (at.kind === "session" && at.id === session) navigate("/", "replace");
   });
 }
 
-async function attempt(what: string, act: (bearer: Bearer) => Promise<void>): Promise<void> {
+async function attempt(failure: Failure, what: string, act: (bearer: Bearer) => Promise<void>): Promise<void> {
   failure.value = null;
   const credential = device.peek();
   if (!credential) return;

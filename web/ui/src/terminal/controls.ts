@@ -6,6 +6,7 @@ import { strings } from "../strings";
 import { Acks } from "./acks";
 import { Attachment } from "./attachment";
 import { Display } from "./display";
+import { pressOf as keyOf } from "./field";
 import { pinchedSize, type View } from "./fit";
 import { HeldCanvas } from "./held";
 import { keysIn } from "./input-queue";
@@ -13,7 +14,7 @@ import { inputOf } from "./inputs";
 import { LookBack } from "./look-back";
 import type { Press } from "./keys";
 import { isModifying, NO_MODIFIERS, pressOf, released, under, type Modifiers } from "./modifiers";
-import { Screen } from "./screen";
+import { isCopy, isFind, Screen } from "./screen";
 import { Stage } from "./stage";
 
 /** Everything behind a session's screen: widget, layout, attachment, and what a person does to them. */
@@ -34,6 +35,8 @@ export class Controls {
   readonly isChoosingKeys = signal(false);
   /** Whether screen readers are told what is drawn. */
   readonly readsAloud = signal(localStorage.getItem(READS_ALOUD) === "yes");
+  /** Why the last action on the session did not work, in words; null where it did, or was not tried. */
+  readonly failure = signal<string | null>(null);
   /** Something to say that passes; null where there is nothing. */
   readonly note = signal<string | null>(null);
   /** What is typed, on its way to the program. */
@@ -73,6 +76,7 @@ export class Controls {
       },
       fontSize: () => this.screen.fontSize,
       typed: (text) => this.typeText(text),
+      key: (event) => this.takeKey(event),
       selected: () => this.select(),
     });
     this.stage = new Stage(scroller, this.screen, host, {
@@ -174,6 +178,20 @@ export class Controls {
     this.lookBack.leave();
     this.stage.dispose();
     this.screen.dispose();
+  }
+
+  /** Keys over lines that stand still mean what they mean over the live screen. */
+  private takeKey(event: KeyboardEvent): boolean {
+    if (event.metaKey || event.isComposing) return false;
+    if (isFind(event)) this.isFinding.value = true;
+    else if (isCopy(event) && (event.shiftKey || this.selected.peek())) void this.copy();
+    else {
+      const press = keyOf(event, event.repeat ? "repeat" : "press");
+      if (this.screen.bytesOf(press) === null) return false;
+      this.press(press);
+    }
+    event.preventDefault();
+    return true;
   }
 
   private press(press: Press): void {

@@ -9,15 +9,27 @@ import type { Found } from "./look-back";
 export function Find({ controls, isOpen }: { controls: Controls; isOpen: Signal<boolean> }) {
   const field = useRef<HTMLInputElement>(null);
   const found = useSignal<Found | "searching" | "none" | null>(null);
+  /** One search at a time; what was asked for meanwhile comes behind it. */
+  const searching = useRef(false);
+  const next = useRef<"up" | "down" | null>(null);
   const { lookBack } = controls;
   // Before the next key, which is for the search already.
   useLayoutEffect(() => field.current?.focus(), []);
   const go = async (step: "up" | "down"): Promise<void> => {
     const text = field.current?.value ?? "";
-    if (text === "" || found.peek() === "searching") return;
+    if (text === "") return;
+    if (searching.current) return void (next.current = step);
     const before = found.peek();
     found.value = "searching";
+    searching.current = true;
     const answer = await lookBack.find(text, step);
+    searching.current = false;
+    const wanted = next.current;
+    next.current = null;
+    if (wanted) {
+      found.value = null;
+      return go(wanted);
+    }
     // At an end, the last place stays what is shown.
     found.value = answer ?? (before !== null && typeof before === "object" ? before : "none");
   };

@@ -33,6 +33,8 @@ export interface Surface {
   read: ReadScreen;
   fontSize(): number;
   typed(text: string): void;
+  /** A person pressed a key over lines that stand still; whether it was taken. */
+  key(event: KeyboardEvent): boolean;
   /** A person selected something, or let go of it. */
   selected(): void;
 }
@@ -44,7 +46,11 @@ export class LookBack {
   private pane: Pane | null = null;
   /** Lines scrolled while the first ones were on their way. */
   private pending = 0;
-  /** Whether an answer is waited for; one at a time keeps the lines in order. */
+  /** Lines that are on their way to be shown first; asked for once, whoever wants them. */
+  private opening: Promise<boolean> | null = null;
+  /** An answer that is waited for; one at a time keeps the lines in order. */
+  private working: Promise<boolean> | null = null;
+  /** Whether where the view stands says nothing of what a person wants. */
   private isBusy = false;
   /** Whether the view stands still at its lower end too. */
   private isStill = false;
@@ -87,7 +93,15 @@ export class LookBack {
         pane.mark({ from: inPane(match.from), to: inPane(match.to) });
         return { place: matches.length - at, of: matches.length, hasOlder: scrollback.hasOlder };
       }
-      if (step === "down" || !scrollback.hasOlder || !(await this.busy((lines, shown) => this.goUp(lines, shown)))) return null;
+      if (step === "down" || !scrollback.hasOlder) return null;
+      if (this.working) {
+        // What it brings is looked through first.
+        await this.working;
+        continue;
+      }
+      const top = scrollback.lines[0];
+      const hasCome = await this.busy((lines, shown) => this.goUp(lines, shown));
+      if (!hasCome || scrollback.lines[0] === top) return null;
     }
   }
 
@@ -102,6 +116,8 @@ export class LookBack {
     this.isStill = false;
     this.found = null;
     this.isBusy = false;
+    this.opening = null;
+    this.working = null;
     this.pending = 0;
     this.pane?.dispose();
     this.pane = null;
@@ -122,7 +138,16 @@ export class LookBack {
   }
 
   /** Reads lines and shows them; false where there are none to show, or somebody has left meanwhile. */
-  private async open(read: (screen: ReadScreen) => Promise<Scrollback | null>): Promise<boolean> {
+  private open(read: (screen: ReadScreen) => Promise<Scrollback | null>): Promise<boolean> {
+    if (this.opening) return this.opening;
+    const opening = this.reads(read).finally(() => {
+      if (this.opening === opening) this.opening = null;
+    });
+    this.opening = opening;
+    return opening;
+  }
+
+  private async reads(read: (screen: ReadScreen) => Promise<Scrollback | null>): Promise<boolean> {
     this.looking.value = "reading";
     const { visit } = this;
     try {
@@ -145,6 +170,7 @@ export class LookBack {
     const pane = new Pane(surface.host, scrollback.size, surface.fontSize(), {
       moved: (above, below) => this.moved(above, below),
       typed: (text) => surface.typed(text),
+      key: (event) => surface.key(event),
       selected: () => surface.selected(),
     });
     const top = scrollback.lines.length - scrollback.size.rows;
@@ -177,20 +203,21 @@ export class LookBack {
     if (pane === this.pane) await pane.show(scrollback.lines, Math.max(0, pane.above - trimmed));
   }
 
-  /** Does what waits for an answer; false where that did not come. */
+  /** Does what waits for an answer, after what is done already; false where that did not come. */
   private async busy(act: (scrollback: Scrollback, pane: Pane) => Promise<void>): Promise<boolean> {
+    if (this.working) return this.working;
     const { scrollback, pane, visit } = this;
     if (!scrollback || !pane) return false;
     this.isBusy = true;
-    try {
-      await act(scrollback, pane);
-      return visit === this.visit;
-    } catch {
-      return false;
+    const working = act(scrollback, pane).then(
+      () => visit === this.visit,
       // What is there stays; scrolling on asks again.
-    } finally {
-      if (visit === this.visit) this.isBusy = false;
-    }
+      () => false,
+    );
+    this.working = working;
+    const hasCome = await working;
+    if (visit === this.visit) [this.isBusy, this.working] = [false, null];
+    return hasCome;
   }
 }
 

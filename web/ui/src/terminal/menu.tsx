@@ -37,7 +37,7 @@ export function Menu({ session, name, controls, writes }: MenuProps) {
             {holds ? strings.terminal.yield : strings.terminal.claim}
           </Item>
         )}
-        <Item popover={popover} act={() => void download(session, name)} icon={<Download />}>
+        <Item popover={popover} act={() => void download(session, name, controls.failure)} icon={<Download />}>
           {strings.terminal.download}
         </Item>
         {writes && runs && (
@@ -58,7 +58,7 @@ export function Menu({ session, name, controls, writes }: MenuProps) {
           action={strings.terminal.stopIt}
           answer={(yes) => {
             asks.value = null;
-            if (yes) void stop(session, life);
+            if (yes) void stop(session, life, controls.failure);
           }}
         />
       )}
@@ -69,7 +69,7 @@ export function Menu({ session, name, controls, writes }: MenuProps) {
           action={strings.terminal.deleteIt}
           answer={(yes) => {
             asks.value = null;
-            if (yes) void remove(session, name, life);
+            if (yes) void remove(session, name, life, controls.failure);
           }}
         />
       )}

@@ -1,17 +1,19 @@
 import type { Signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect } from "preact/hooks";
+import { useContext, useEffect } from "preact/hooks";
 import { dismissOutdated, isOutdated } from "../connection/build";
 import { strings } from "../strings";
 import { Close, Copy, Down } from "../ui/icons";
-import { failure } from "./actions";
+import { TileContext } from "../ui/tile";
 import type { Controls } from "./controls";
 import { keepFocus } from "./keybar";
 
 /** What a person has to know now, over the lower end of the screen, so that nothing is laid out anew for it. */
 export function Notices({ controls, isLive }: { controls: Controls; isLive: boolean }) {
-  const { attachment, input, lookBack, note, offered, selected, tooMuch } = controls;
+  const { attachment, failure, input, lookBack, note, offered, selected, tooMuch } = controls;
   const claim = attachment.claim.value;
+  // Beside a list that is the list's to say.
+  const isAlone = useContext(TileContext) === null;
   // Read only where it is said: each key changes it twice.
   const waiting = isLive ? 0 : input.unconfirmed.value;
   const doubtful = attachment.inDoubt.value;
@@ -39,7 +41,7 @@ export function Notices({ controls, isLive }: { controls: Controls; isLive: bool
           {strings.terminal.taken(claim.by)}
         </Notice>
       )}
-      {isOutdated.value && (
+      {isAlone && isOutdated.value && (
         <Notice quiet act={() => location.reload()} action={strings.outdated.reload} dismiss={dismissOutdated}>
           {strings.outdated.text}
         </Notice>

@@ -13,7 +13,6 @@ import { TileContext } from "../ui/tile";
 import { TileButtons } from "../ui/tile-buttons";
 import { duration } from "../ui/time";
 import type { Exit, Hello } from "../protocol";
-import { failure } from "./actions";
 import { ChooseKeys } from "./choose-keys";
 import { Compose } from "./compose";
 import type { Controls } from "./controls";
@@ -42,7 +41,6 @@ export function SessionPage({ id }: { id: string }) {
   useEffect(() => {
     if (isFocused) document.title = name === "" ? strings.product : `${name} · ${strings.product}`;
   }, [name, isFocused]);
-  useEffect(() => void (failure.value = null), [id]);
   useEffect(() => {
     const takesKeys = tile !== null || hello?.mode === "write";
     if (isFocused && hello && takesKeys && matchMedia("(pointer: fine)").matches) ready?.focus();

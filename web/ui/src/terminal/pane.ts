@@ -13,6 +13,8 @@ export interface PaneListener {
   moved(above: number, below: number): void;
   /** A person typed text. */
   typed(text: string): void;
+  /** A person pressed a key; whether it was taken, and the widget is to make nothing of it. */
+  key(event: KeyboardEvent): boolean;
   /** A person selected something, or let go of it. */
   selected(isSelected: boolean): void;
 }
@@ -35,6 +37,7 @@ export class Pane {
     this.selection = new Selection(this.terminal, (isSelected) => listener.selected(isSelected));
     // Looking needs no on-screen keyboard; a hardware one types all the same.
     if (this.terminal.textarea) this.terminal.textarea.inputMode = "none";
+    this.terminal.attachCustomKeyEventHandler((event) => event.type !== "keydown" || !listener.key(event));
     this.terminal.onData((data) => listener.typed(data));
     this.terminal.onScroll(() => this.tell(listener));
     this.stopTheme = onAppearanceChange(() => (this.terminal.options = appearance()));

@@ -15,17 +15,17 @@ export function followPinch(
 ): void {
   let begun = 0;
   let last: Pinch | null = null;
-  const start = ({ touches: [one, other] }: TouchEvent): void => {
+  const start = ({ targetTouches: [one, other] }: TouchEvent): void => {
     begun = one && other ? distance(one, other) : 0;
   };
   const move = (event: TouchEvent): void => {
-    const [one, other] = event.touches;
+    const [one, other] = event.targetTouches;
     if (!one || !other || begun === 0) return;
     event.preventDefault();
     last = { scale: distance(one, other) / begun, x: (one.clientX + other.clientX) / 2, y: (one.clientY + other.clientY) / 2 };
     listener.pinching(last);
   };
-  const end = ({ touches }: TouchEvent): void => {
+  const end = ({ targetTouches: touches }: TouchEvent): void => {
     if (touches.length >= 2 || begun === 0) return;
     begun = 0;
     if (last) listener.pinched(last);

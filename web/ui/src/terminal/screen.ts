@@ -228,6 +228,8 @@ export class Screen implements Canvas {
 
   /** Keys that scroll, those by which browsers paste, and those that copy what is selected. */
   private takeKey(event: KeyboardEvent, listener: ScreenListener): boolean {
+    // Command and the Windows key are the browser's and the system's.
+    if (event.metaKey) return true;
     if (isCopy(event) && (event.shiftKey || this.selection.isThere)) {
       event.preventDefault();
       listener.copied();
@@ -263,12 +265,12 @@ export class Screen implements Canvas {
 }
 
 /** Ctrl+C, which is the program's where nothing is selected, and Ctrl+Shift+C. */
-function isCopy({ key, ctrlKey, altKey, metaKey }: KeyboardEvent): boolean {
+export function isCopy({ key, ctrlKey, altKey, metaKey }: KeyboardEvent): boolean {
   return ctrlKey && !altKey && !metaKey && key.toLowerCase() === "c";
 }
 
 /** Ctrl+Shift+F, as terminals have it. */
-function isFind({ key, ctrlKey, shiftKey }: KeyboardEvent): boolean {
+export function isFind({ key, ctrlKey, shiftKey }: KeyboardEvent): boolean {
   return ctrlKey && shiftKey && key.toLowerCase() === "f";
 }
 
@@ -295,7 +297,7 @@ function isStill(): boolean {
 function openLink(uri: string, ask: boolean): void {
   const protocol = URL.canParse(uri) ? new URL(uri).protocol : "";
   if (protocol !== "https:" && protocol !== "http:") return;
-  if (ask && !confirm(strings.terminal.openLink(uri))) return;
+  if (ask && !confirm(strings.terminal.openLink(new URL(uri).href))) return;
   window.open(uri, "_blank", "noopener,noreferrer");
 }
 

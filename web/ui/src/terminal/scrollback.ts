@@ -62,6 +62,8 @@ export class Scrollback {
     if (!first || !this.hasOlder) return 0;
     this.page = Math.min(this.page * 2, LARGEST_PAGE);
     const answer = await this.read(this.page, first.number);
+    // Somebody else has put lines there meanwhile.
+    if (this.shown[0] !== first) return 0;
     if (answer.size.columns !== this.size.columns) return 0;
     this.last = { ...this.last, first_line: answer.first_line };
     // The lines in between may be gone by now; what is above a hole is not shown.

@@ -234,8 +234,8 @@ function scrollByTouch(scroller: HTMLElement, screen: Screen, scrolled: (lines: 
     requestAnimationFrame(runOut);
   };
   const touch = (event: TouchEvent, act: (y: number) => void): void => {
-    const [finger] = event.touches;
-    if (!finger || event.touches.length !== 1) speed = 0;
+    const [finger] = event.targetTouches;
+    if (!finger || event.targetTouches.length !== 1) speed = 0;
     else act(finger.clientY);
   };
   const start = (event: TouchEvent): void =>
@@ -250,6 +250,9 @@ function scrollByTouch(scroller: HTMLElement, screen: Screen, scrolled: (lines: 
       move(pixels);
     });
   const end = (event: TouchEvent): void => {
+    const [rest] = event.targetTouches;
+    // The finger that stays after a pinch has not moved from where the other one was.
+    if (rest) return void ([last, left, speed] = [{ y: rest.clientY, at: event.timeStamp }, 0, 0]);
     // A finger that rested before it left does not flick.
     if (event.timeStamp - last.at < RESTED && !matchMedia("(prefers-reduced-motion: reduce)").matches) runOut();
   };

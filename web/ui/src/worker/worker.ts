@@ -22,9 +22,16 @@ async function keepShell(): Promise<void> {
   const page = await fetch("/", { cache: "reload" });
   // The daemon may have been upgraded since it served this worker, or another one answers here.
   if (!(await page.clone().text()).includes(`content="${BUILD}"`)) throw new Error("the page is of another build");
+  const isKept = await caches.has(CACHE);
   const cache = await caches.open(CACHE);
-  await cache.addAll(FILES);
-  await cache.put("/", page);
+  try {
+    await cache.addAll(FILES);
+    await cache.put("/", page);
+  } catch (error) {
+    // An empty one would be taken for the build before, and that one's be deleted.
+    if (!isKept) await caches.delete(CACHE);
+    throw error;
+  }
   await self.skipWaiting();
 }
 
