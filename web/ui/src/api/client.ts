@@ -14,6 +14,11 @@ export class Refused extends Error {
   }
 }
 
+/** Whether it was meant for another life of the daemon, which did nothing. */
+export function isStale(error: unknown): boolean {
+  return error instanceof Refused && error.problem.code === "stale_life";
+}
+
 /** A credential that is proven again and again, and gives what goes into `Authorization`. */
 export interface Bearer {
   /** A bearer that is good as far as anybody knows. */

@@ -6,13 +6,13 @@ import { isWaiting } from "../connection/machine";
 import type { Authority } from "../keys/access";
 import { strings } from "../strings";
 import type { Controls } from "../terminal/controls";
-import type { View } from "../terminal/fit";
 import { Find } from "../terminal/find";
 import { NoSocket } from "../terminal/no-socket";
 import { Notices } from "../terminal/notices";
-import { ExitBar, LoadFailed, LostBar, open, recalledView, VIEW_KEY } from "../terminal/page";
+import { ExitBar, LoadFailed, LostBar, open } from "../terminal/page";
+import { ViewToggle } from "../terminal/view-toggle";
 import { useVisibleArea } from "../terminal/viewport";
-import { Close, Eye, Readable, Whole } from "../ui/icons";
+import { Close, Eye } from "../ui/icons";
 import { Ended } from "../ui/message";
 import { Status } from "../ui/status";
 import { duration, startTicking, tick } from "../ui/time";
@@ -113,14 +113,6 @@ interface BarProps {
 }
 
 function Bar({ id, name, guest, connection, controls, leave, choose }: BarProps) {
-  const view = useSignal<View>(recalledView());
-  useEffect(() => {
-    if (controls) controls.view = view.value;
-    localStorage.setItem(VIEW_KEY, view.value);
-  }, [controls, view.value]);
-  useEffect(() => controls?.pinches.subscribe((count) => void (count > 0 && (view.value = "readable"))), [controls]);
-  const whole = view.value === "whole";
-  const other = whole ? strings.terminal.readable : strings.terminal.whole;
   return (
     <header class="bar guest-bar">
       <div class="bar-title">
@@ -140,9 +132,7 @@ function Bar({ id, name, guest, connection, controls, leave, choose }: BarProps)
         <Eye />
         <TimeLeft until={guest.until} />
       </span>
-      <button type="button" class="square" aria-label={other} title={other} onClick={() => (view.value = whole ? "readable" : "whole")}>
-        {whole ? <Readable /> : <Whole />}
-      </button>
+      <ViewToggle controls={controls} />
       <button type="button" class="square" aria-label={strings.guest.leave} title={strings.guest.leave} onClick={leave}>
         <Close />
       </button>

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
-import { Refused, restoreSession } from "../api/client";
+import { isStale, restoreSession } from "../api/client";
 import { dismissOutdated, isOutdated } from "../connection/build";
 import { device } from "../keys/access";
 import { bearerOf } from "../keys/proof";
@@ -76,8 +76,4 @@ function Notice({ kind, children, action, act, dismiss }: NoticeProps) {
       )}
     </div>
   );
-}
-
-function isStale(error: unknown): boolean {
-  return error instanceof Refused && error.problem.code === "stale_life";
 }

@@ -1,5 +1,5 @@
 import type { Signal } from "@preact/signals";
-import { deleteSession, recordingOf, Refused, stopSession, type Bearer } from "../api/client";
+import { deleteSession, isStale, recordingOf, Refused, stopSession, type Bearer } from "../api/client";
 import { lastDeleted } from "../home/list";
 import { device } from "../keys/access";
 import { OtherDaemon } from "../keys/daemon";
@@ -51,7 +51,7 @@ async function attempt(failure: Failure, what: string, act: (bearer: Bearer) => 
 }
 
 function reasonOf(error: unknown): string {
-  if (error instanceof Refused && error.problem.code === "stale_life") return strings.staleLife;
+  if (isStale(error)) return strings.staleLife;
   if (error instanceof Refused) return `${error.problem.detail} ${error.problem.hint}`.trim();
   return error instanceof OtherDaemon ? strings.terminal.otherDaemon : strings.terminal.noAnswer;
 }

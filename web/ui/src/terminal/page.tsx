@@ -1,4 +1,4 @@
-import { useComputed, useSignal, type Signal } from "@preact/signals";
+import { useSignal, type Signal } from "@preact/signals";
 import { useContext, useEffect, useRef } from "preact/hooks";
 import { isWaiting } from "../connection/machine";
 import type { Connection } from "../connection/connection";
@@ -6,7 +6,7 @@ import { useConnection } from "../connection/use";
 import { ending, list } from "../home/list";
 import { asDevice, type Authority } from "../keys/access";
 import { strings } from "../strings";
-import { Back, Eye, Readable, Whole } from "../ui/icons";
+import { Back, Eye } from "../ui/icons";
 import { Ended, Message, ReloadButton } from "../ui/message";
 import { Status } from "../ui/status";
 import { TileContext } from "../ui/tile";
@@ -17,12 +17,12 @@ import { ChooseKeys } from "./choose-keys";
 import { Compose } from "./compose";
 import type { Controls } from "./controls";
 import { Find } from "./find";
-import type { View } from "./fit";
 import { KeyBar } from "./keybar";
 import { Menu } from "./menu";
 import { Notices } from "./notices";
 import { PresenceChip } from "./presence";
 import { NoSocket } from "./no-socket";
+import { ViewToggle } from "./view-toggle";
 import { useVisibleArea } from "./viewport";
 
 /** `/s/<id>`: one session's terminal, full height; or one of several, each in its tile. */
@@ -89,14 +89,6 @@ interface TopBarProps {
 }
 
 function TopBar({ id, name, connection, hello, controls }: TopBarProps) {
-  const view = useSignal<View>(recalledView());
-  const whole = useComputed(() => view.value === "whole");
-  useEffect(() => {
-    if (controls) controls.view = view.value;
-    localStorage.setItem(VIEW_KEY, view.value);
-  }, [controls, view.value]);
-  useEffect(() => controls?.pinches.subscribe((count) => void (count > 0 && (view.value = "readable"))), [controls]);
-  const other = whole.value ? strings.terminal.readable : strings.terminal.whole;
   const tile = useContext(TileContext);
   const Heading = tile ? "h2" : "h1";
   return (
@@ -117,9 +109,7 @@ function TopBar({ id, name, connection, hello, controls }: TopBarProps) {
         </span>
       )}
       {hello && controls && <PresenceChip hello={hello} presence={controls.attachment.presence.value} />}
-      <button type="button" class="square" aria-label={other} title={other} onClick={() => (view.value = whole.value ? "readable" : "whole")}>
-        {whole.value ? <Readable /> : <Whole />}
-      </button>
+      <ViewToggle controls={controls} />
       {hello && controls && <Menu session={id} name={name} controls={controls} writes={hello.mode === "write"} />}
       {tile && <TileButtons tile={tile} />}
     </header>
@@ -180,11 +170,3 @@ export function open(
     if (made && made !== "failed") made.dispose();
   };
 }
-
-/** How this browser looked at sessions last. */
-export function recalledView(): View {
-  return localStorage.getItem(VIEW_KEY) === "readable" ? "readable" : "whole";
-}
-
-/** Where that is kept. */
-export const VIEW_KEY = "transom.view";
