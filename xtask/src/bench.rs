@@ -70,9 +70,10 @@ pub(crate) fn run(bench: &Bench) -> Result<()> {
     Ok(())
 }
 
-/// Has what the browser's side needs: its driver, the widget of the floor and, for a binary that is built now, the app.
+/// Has what the browser's side needs: the browser and its fonts, its driver, the widget of the floor and, for a binary that is built now, the app.
 fn prepare_browser(builds_app: bool) -> Result<()> {
     tools::require_build_tools()?;
+    tools::install_browser()?;
     for folder in [UI, BROWSER] {
         if builds_app || !root().join(folder).join("node_modules").exists() {
             npm(folder, &["ci", "--no-fund", "--no-audit"])?;

@@ -36,9 +36,21 @@ pub(crate) fn require_build_tools() -> Result<()> {
 /// # Errors
 /// Where something is missing and this user may not install it; the message says what to run.
 pub(crate) fn install() -> Result<()> {
+    install_of(|_| true)
+}
+
+/// Installs what a page in the browser needs, where it is missing.
+///
+/// # Errors
+/// As for [`install`].
+pub(crate) fn install_browser() -> Result<()> {
+    install_of(|needed| BROWSERS.contains(&needed.package))
+}
+
+fn install_of(is_wanted: fn(&Needed) -> bool) -> Result<()> {
     let missing: Vec<&str> = NEEDED
         .iter()
-        .filter(|needed| !(needed.is_there)())
+        .filter(|needed| is_wanted(needed) && !(needed.is_there)())
         .map(|needed| needed.package)
         .collect();
     if missing.is_empty() {
@@ -47,12 +59,12 @@ pub(crate) fn install() -> Result<()> {
     let by_hand = format!("apt-get install -y --no-install-recommends {}", missing.join(" "));
     ensure!(
         found("apt-get"),
-        "the tests need {}: install them by your package manager",
+        "what is run needs {}: install them by your package manager",
         missing.join(", ")
     );
     ensure!(
         is_root(),
-        "the tests need {}: run `sudo {by_hand}`",
+        "what is run needs {}: run `sudo {by_hand}`",
         missing.join(", ")
     );
     run(command("apt-get", &["update", "-qq"]).env("DEBIAN_FRONTEND", "noninteractive"))?;
@@ -61,7 +73,7 @@ pub(crate) fn install() -> Result<()> {
     run(command("apt-get", &arguments)
         .env("DEBIAN_FRONTEND", "noninteractive")
         .stdout(Stdio::null()))?;
-    for needed in NEEDED {
+    for needed in NEEDED.iter().filter(|needed| is_wanted(needed)) {
         if !(needed.is_there)() {
             bail!("{} is still missing after its installation", needed.package);
         }
@@ -73,6 +85,15 @@ struct Needed {
     package: &'static str,
     is_there: fn() -> bool,
 }
+
+/// Packages of [`NEEDED`] without which a page is not drawn as on a phone.
+const BROWSERS: [&str; 5] = [
+    "chromium",
+    "libnss3-tools",
+    "fonts-dejavu-core",
+    "fonts-noto-cjk",
+    "fonts-noto-color-emoji",
+];
 
 const NEEDED: &[Needed] = &[
     Needed {
