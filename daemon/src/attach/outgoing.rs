@@ -169,18 +169,18 @@ impl Outgoing<'_> {
                 }
             };
             has_exited |= matches!(update, Update::Exit(_));
-            if let Some(sequence) = news.applied.take() {
-                sent = self.feed(&ServerMessage::InputApplied { sequence }).await;
-            }
-            let message = match update {
-                Update::Size { offset, size: new } => {
-                    size = new;
-                    Some(size_message(offset, new, self.change(&news.claim.borrow())))
-                }
-                update => self.message_of(update, &mut size),
+            let applied = news.applied.take();
+            let applied = applied.map(|sequence| ServerMessage::InputApplied { sequence });
+            // A person waits for the echo; that the input was taken says it as well. After an exit nobody reads on.
+            let (first, last) = match (self.message(update, &news, &mut size), applied) {
+                (Some(exit @ ServerMessage::Exit(_)), applied) => (applied, Some(exit)),
+                (shown, applied) => (shown, applied),
             };
-            let Some(message) = message else { continue };
-            sent = sent && self.send(&message).await;
+            sent = match (first, last) {
+                (Some(first), Some(last)) => self.feed(&first).await && self.send(&last).await,
+                (Some(only), None) | (None, Some(only)) => self.send(&only).await,
+                (None, None) => continue,
+            };
         }
         LEFT
     }
@@ -202,6 +202,14 @@ impl Outgoing<'_> {
                 size_message(self.attachment.offset(), size, change)
             }
         }
+    }
+
+    fn message(&self, update: Update, news: &News, size: &mut Size) -> Option<ServerMessage> {
+        if let Update::Size { offset, size: new } = update {
+            *size = new;
+            return Some(size_message(offset, new, self.change(&news.claim.borrow())));
+        }
+        self.message_of(update, size)
     }
 
     fn message_of(&self, update: Update, size: &mut Size) -> Option<ServerMessage> {
