@@ -81,7 +81,7 @@ export class Screen implements Canvas {
     this.field = this.typeInto(host, listener);
     this.selection = new Selection(this.terminal, (isSelected) => listener.selected(isSelected));
     this.terminal.onScroll(() => this.stayLive());
-    this.terminal.onData((data) => isFocusReport(data) || listener.typed(data));
+    this.terminal.onData((data) => data === "" || isFocusReport(data) || listener.typed(data));
     this.terminal.onBinary((data) => listener.clicked(Uint8Array.from(data, (character) => character.charCodeAt(0))));
     this.blink = new Blink(
       (yes) => host.classList.toggle("cursor-off", !yes),
@@ -207,11 +207,17 @@ export class Screen implements Canvas {
       intercepts: (event) => this.takeKey(event, listener),
       composing: (text) => this.composition.show(text),
       sent: (send) => {
+        this.awaitEcho();
         if (send.kind === "text") listener.typed(send.text);
         else if (send.kind === "paste") listener.pasted(this.paste(send.text), [...send.text].length);
         else listener.pressed(send.press);
       },
     });
+  }
+
+  /** Has the widget draw what comes next with the next frame: it puts output off, but what follows a person's own input. */
+  private awaitEcho(): void {
+    this.terminal.input("", true);
   }
 
   /** A tap on a field that has the focus already does not open an on-screen keyboard that was closed. */
