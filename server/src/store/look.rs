@@ -9,7 +9,7 @@ use std::{
 
 use certs::files;
 use pairing::UnixMillis;
-use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction};
 
 use super::{StoreError, chain, devices, epoch, epoch::Epoch, guests, has_tokens, meta, schema, token_key};
 use crate::random;
@@ -103,19 +103,30 @@ fn last_written(transaction: &Transaction<'_>) -> Result<Option<UnixMillis>, Sto
 
 /// A connection that makes no file and changes none, with the copy that it is to, where it is to one.
 fn untouched(path: &Path, has_journal: bool) -> Result<(Option<Aside>, Connection), StoreError> {
-    let index = schema::suffixed(path, "-shm");
     if !has_journal {
         // Whoever reads a store without a journal would make one beside it.
         return Ok((None, by_uri(path, "immutable=1")?));
     }
+    let index = schema::suffixed(path, "-shm");
+    let is_missing = |error: &StoreError| {
+        let code = match error {
+            StoreError::Sql(error) => error.sqlite_error_code(),
+            _ => None,
+        };
+        code == Some(ErrorCode::CannotOpen) && !index.exists()
+    };
+    // Tried first where the index is missing too: in the process that has the store open SQLite still has it, and there nothing may
+    // be copied, as closing another descriptor of the store lets go of all locks that the process has on it (fcntl(2)).
+    match by_uri(path, "readonly_shm=1") {
+        Err(error) if is_missing(&error) => {}
+        opened => return Ok((None, opened?)),
+    }
+    // It would be made.
+    let copy = Aside::of(path)?;
+    // Where there is one now, a daemon has begun meanwhile, and may have written what is copied.
     if !index.exists() {
-        // Its index would be made.
-        let copy = Aside::of(path)?;
-        // Where there is one now, a daemon has begun meanwhile, and may have written what is copied.
-        if !index.exists() {
-            let connection = schema::connect(&copy.store(), OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-            return Ok((Some(copy), connection));
-        }
+        let connection = schema::connect(&copy.store(), OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        return Ok((Some(copy), connection));
     }
     Ok((None, by_uri(path, "readonly_shm=1")?))
 }
@@ -180,7 +191,7 @@ mod tests {
 
     use pairing::UnixMillis;
 
-    use super::Look;
+    use super::{Look, untouched};
     use crate::{
         audit::AuditRow,
         store::{Store, StoreError},
@@ -222,6 +233,21 @@ mod tests {
         assert_eq!(before.len(), 1, "{:?}", before.keys());
         assert_eq!(Look::at(&path, &keys).unwrap(), Some(look));
         assert!(files(&folder) == before);
+    }
+
+    #[tokio::test]
+    async fn in_the_process_that_has_it_open_it_is_looked_at_in_its_place_without_its_index() {
+        let home = tempfile::tempdir().unwrap();
+        let (path, keys) = (home.path().join("transom.db"), home.path().join("keys"));
+        let opened = Store::open(&path, &keys, NOW).unwrap();
+        row(&opened.store).await;
+        let index = home.path().join("transom.db-shm");
+        fs::remove_file(&index).unwrap();
+        let (copy, _connection) = untouched(&path, true).unwrap();
+        assert!(copy.is_none(), "a copy would let go of its locks");
+        let look = Look::at(&path, &keys).unwrap().unwrap();
+        assert_eq!(look.last_written, Some(NOW), "the row is in the journal alone");
+        assert!(!index.exists());
     }
 
     #[tokio::test]
