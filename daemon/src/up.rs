@@ -395,12 +395,8 @@ fn limits(config: &Config) -> Limits {
     };
     let descriptors = descriptors();
     let limits = configured.clone().within_descriptors(descriptors);
-    if limits != configured {
-        let Limits {
-            connections,
-            unauthenticated,
-            ..
-        } = limits;
+    let (connections, unauthenticated) = (limits.connections, limits.unauthenticated);
+    if (connections, unauthenticated) != (configured.connections, configured.unauthenticated) {
         tracing::warn!(
             descriptors,
             connections,

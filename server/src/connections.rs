@@ -113,7 +113,8 @@ impl Connections {
         self.table().count_of(&Owner::Guest(guest))
     }
 
-    /// Enters an accepted stream. Where the pool of remote streams without owner is full, its oldest is cut to make room.
+    /// Enters an accepted stream. Where the pool of remote streams without owner is full, or descriptors run out, its oldest are cut
+    /// to make room.
     pub(crate) fn accept(&self, peer: Peer, socket: Socket) -> Entry {
         let (connection, crowded_out) = {
             let mut table = self.table();
@@ -121,7 +122,7 @@ impl Connections {
             let connection = Arc::new(Connection::new(table.next_id(), peer, socket, ending));
             (Arc::clone(&connection), table.accept(connection))
         };
-        if let Some(oldest) = crowded_out {
+        for oldest in crowded_out {
             tracing::debug!(peer = %oldest.peer(), "dropped the oldest unauthenticated connection");
             oldest.cut();
         }

@@ -11,6 +11,8 @@ pub struct Limits {
     pub per_principal: usize,
     /// Connections in all.
     pub connections: usize,
+    /// Descriptors of connections in all: one over a network stack in this process takes two.
+    pub descriptors: usize,
     /// Time for a TLS handshake.
     pub handshake: Duration,
     /// Time for a request's head, the first as well as each later one.
@@ -27,6 +29,7 @@ impl Default for Limits {
             unauthenticated: 256,
             per_principal: 256,
             connections: 8_192,
+            descriptors: usize::MAX,
             handshake: Duration::from_secs(5),
             head: Duration::from_secs(10),
             first_frame: Duration::from_secs(5),
@@ -39,11 +42,11 @@ impl Limits {
     /// The same for a process that may have so many descriptors. What strangers and devices can take of them never takes the last:
     /// the owner is known, sessions start and files are written by others.
     pub fn within_descriptors(self, descriptors: usize) -> Self {
-        let connections = self
-            .connections
-            .min(descriptors - LEFT_DESCRIPTORS.min(descriptors / 2));
+        let descriptors = descriptors - LEFT_DESCRIPTORS.min(descriptors / 2);
+        let connections = self.connections.min(descriptors);
         Self {
             connections,
+            descriptors,
             unauthenticated: self.unauthenticated.min(connections / 2),
             ..self
         }
@@ -115,11 +118,11 @@ mod tests {
     fn of_many_descriptors_all_that_is_configured_is_taken_and_of_few_at_most_half() {
         let within = |descriptors| {
             let limits = Limits::default().within_descriptors(descriptors);
-            (limits.connections, limits.unauthenticated)
+            (limits.connections, limits.descriptors, limits.unauthenticated)
         };
-        assert_eq!(within(1_048_576), (8_192, 256));
-        assert_eq!(within(4_096), (3_584, 256));
-        assert_eq!(within(1_024), (512, 256));
-        assert_eq!(within(256), (128, 64));
+        assert_eq!(within(1_048_576), (8_192, 1_048_064, 256));
+        assert_eq!(within(4_096), (3_584, 3_584, 256));
+        assert_eq!(within(1_024), (512, 512, 256));
+        assert_eq!(within(256), (128, 128, 64));
     }
 }

@@ -60,6 +60,14 @@ impl Socket {
         }
     }
 
+    /// How many descriptors it takes.
+    pub(crate) fn descriptors(&self) -> usize {
+        match self {
+            Self::Unix(_) | Self::Tcp(_) => 1,
+            Self::Userspace(..) => 2,
+        }
+    }
+
     /// Whether the other end sends nothing more, though bytes of it may still wait to be read.
     pub(crate) fn is_left(&self) -> bool {
         let gone = PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR;

@@ -92,6 +92,11 @@ impl Connection {
         self.id
     }
 
+    /// How many descriptors its stream takes.
+    pub(super) fn descriptors(&self) -> usize {
+        self.socket.descriptors()
+    }
+
     /// The other end.
     pub fn peer(&self) -> &Peer {
         self.known.get().unwrap_or(&self.peer)

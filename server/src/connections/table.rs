@@ -18,6 +18,8 @@ pub(super) struct Table {
     /// Every remote way in is closed: what comes all the same is cut.
     is_locked_down: bool,
     rows: BTreeMap<ConnectionId, Row>,
+    /// What the rows take together.
+    descriptors: usize,
     /// Remote connections without owner; the first is the oldest.
     unowned: BTreeSet<ConnectionId>,
     owned: HashMap<Owner, BTreeSet<ConnectionId>>,
@@ -26,6 +28,8 @@ pub(super) struct Table {
 struct Row {
     connection: Arc<Connection>,
     owner: Option<Owner>,
+    /// What it takes; nothing of one that has to go.
+    descriptors: usize,
 }
 
 /// What connections are counted and closed by: a device keeps its connections when its role changes.
@@ -86,10 +90,13 @@ impl Table {
             .collect()
     }
 
-    pub(super) fn accept(&mut self, connection: Arc<Connection>) -> Option<Arc<Connection>> {
+    /// Enters it, and takes out of the pool whoever has to go for it.
+    pub(super) fn accept(&mut self, connection: Arc<Connection>) -> Vec<Arc<Connection>> {
         let limits = &self.limits;
         let is_shut_out = self.is_locked_down && !connection.peer().is_local();
         let is_full = self.unowned.len() >= limits.unauthenticated || self.rows.len() >= limits.connections;
+        let descriptors = connection.descriptors();
+        self.descriptors += descriptors;
         let is_pooled = !connection.peer().is_own();
         let id = connection.id();
         if is_pooled {
@@ -101,17 +108,21 @@ impl Table {
             Row {
                 connection,
                 owner: None,
+                descriptors,
             },
         );
-        if shut_out.is_some() {
-            return shut_out;
+        if shut_out.is_some() || !is_pooled {
+            return shut_out.into_iter().collect();
         }
         // With none older the newcomer itself is the oldest: the table is full of connections that have owners.
-        if is_pooled && is_full {
-            self.pop_oldest_unowned()
-        } else {
-            None
+        let mut over = Vec::new();
+        while self.descriptors > self.limits.descriptors || (is_full && over.is_empty()) {
+            match self.pop_oldest_unowned() {
+                Some(oldest) => over.push(oldest),
+                None => break,
+            }
         }
+        over
     }
 
     pub(super) fn lock_down(&mut self) {
@@ -167,9 +178,11 @@ impl Table {
 
     pub(super) fn remove(&mut self, id: ConnectionId) {
         self.unowned.remove(&id);
-        let Some(owner) = self.rows.remove(&id).and_then(|row| row.owner) else {
+        let Some(row) = self.rows.remove(&id) else {
             return;
         };
+        self.descriptors -= row.descriptors;
+        let Some(owner) = row.owner else { return };
         if let Some(owned) = self.owned.get_mut(&owner) {
             owned.remove(&id);
             if owned.is_empty() {
@@ -180,7 +193,9 @@ impl Table {
 
     pub(super) fn pop_oldest_unowned(&mut self) -> Option<Arc<Connection>> {
         let oldest = self.unowned.pop_first()?;
-        self.rows.get(&oldest).map(|row| Arc::clone(&row.connection))
+        let row = self.rows.get_mut(&oldest)?;
+        self.descriptors -= std::mem::take(&mut row.descriptors);
+        Some(Arc::clone(&row.connection))
     }
 
     pub(super) fn of(&self, owner: &Owner) -> Vec<Arc<Connection>> {

@@ -27,6 +27,13 @@ fn accept(connections: &Connections) -> (Entry, UnixStream) {
     (connections.accept(peer(), Socket::Unix(Arc::new(ours))), theirs)
 }
 
+/// The same over a network stack in this process.
+fn accept_carried(connections: &Connections) -> (Entry, UnixStream) {
+    let (near, far) = UnixStream::pair().unwrap();
+    let socket = Socket::Userspace(Arc::new(near), Arc::default());
+    (connections.accept(peer(), socket), far)
+}
+
 fn peer() -> Peer {
     let address = "192.0.2.1:1".parse().unwrap();
     Peer::Remote(RemotePeer {
@@ -137,6 +144,39 @@ async fn the_oldest_stranger_makes_room_and_owners_do_not() {
     assert_eq!(
         [&first, &second, &third, &fourth].map(|(entry, _)| is_cut(entry)),
         [false, true, false, false]
+    );
+}
+
+#[tokio::test]
+async fn a_stream_of_a_stack_in_this_process_takes_two_descriptors_and_makes_room_for_both() {
+    let connections = Connections::new(Limits {
+        descriptors: 4,
+        ..Limits::default()
+    });
+    let (one, two, three) = (accept(&connections), accept(&connections), accept(&connections));
+    let carried = accept_carried(&connections);
+    assert_eq!(
+        [&one, &two, &three, &carried].map(|(entry, _)| is_cut(entry)),
+        [true, false, false, false],
+        "of five descriptors one was too many"
+    );
+    drop(one);
+    let next = accept_carried(&connections);
+    assert_eq!(
+        [&two, &three, &carried, &next].map(|(entry, _)| is_cut(entry)),
+        [true, true, false, false]
+    );
+    drop((two, three));
+    let last = accept(&connections);
+    assert_eq!(
+        [&carried, &next, &last].map(|(entry, _)| is_cut(entry)),
+        [true, false, false]
+    );
+    drop((carried, next, last));
+    let again = [(); 4].map(|()| accept(&connections));
+    assert!(
+        again.iter().all(|(entry, _)| !is_cut(entry)),
+        "what is gone takes none"
     );
 }
 
