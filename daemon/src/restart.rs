@@ -8,7 +8,7 @@ use std::{
     fs, io,
     os::unix::{fs::MetadataExt, process::CommandExt},
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::{Command, Output, Stdio},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -20,7 +20,10 @@ use axum::response::{IntoResponse, Response};
 use protocol::Problem;
 use server::store::OlderStore;
 use terminal::DescriptorLimit;
-use tokio::time::timeout;
+use tokio::{
+    sync::{Mutex, OwnedMutexGuard},
+    time::timeout,
+};
 
 use crate::{
     app::Run,
@@ -43,7 +46,12 @@ pub(crate) struct Restart {
     arguments: Vec<OsString>,
     descriptors: DescriptorLimit,
     is_wanted: AtomicBool,
+    /// Held by who looks whether another would start, however long the disk takes: each look on one that hangs keeps a thread.
+    looking: Arc<Mutex<()>>,
 }
+
+/// The turn of who looks.
+type Turn = Arc<OwnedMutexGuard<()>>;
 
 /// Why the daemon cannot be started again; nothing was ended.
 #[derive(Debug, thiserror::Error)]
@@ -58,7 +66,19 @@ pub(crate) enum NotRestarted {
     },
     /// It would not start.
     #[error("the next daemon would not start: {0}")]
-    Refused(#[from] Box<UpError>),
+    Refused(#[source] Box<UpError>),
+    /// Whether it would could not be found out.
+    #[error("{0}, so it cannot be told whether the next daemon would start")]
+    Hangs(#[source] Box<UpError>),
+}
+
+impl From<UpError> for NotRestarted {
+    fn from(error: UpError) -> Self {
+        match error {
+            UpError::Hangs { .. } => Self::Hangs(error.into()),
+            error => Self::Refused(error.into()),
+        }
+    }
 }
 
 impl Restart {
@@ -75,19 +95,26 @@ impl Restart {
                 .collect(),
             descriptors,
             is_wanted: AtomicBool::new(false),
+            looking: Arc::default(),
         }
     }
 
     /// Wants the daemon to be started again once it has ended.
     ///
     /// # Errors
-    /// [`NotRestarted`] where nothing is at its path that could be started, or it would refuse to.
+    /// [`NotRestarted`] where nothing is at its path that could be started, it would refuse to, or the disk does not say so in time.
     pub(crate) async fn want(&self, run: &Arc<Run>) -> Result<(), NotRestarted> {
-        self.check().await?;
-        let looking = Arc::clone(run);
-        tasks::blocking(move || would_start(&looking))
-            .await
-            .map_err(Box::new)?;
+        let look = async {
+            let turn = Arc::new(Arc::clone(&self.looking).lock_owned().await);
+            self.check(&turn).await?;
+            let run = Arc::clone(run);
+            let would_start = tasks::blocking(move || {
+                let _turn = turn;
+                would_start(&run)
+            });
+            Ok::<_, NotRestarted>(would_start.await?)
+        };
+        up::in_time(run.paths.state.clone(), look).await?;
         self.is_wanted.store(true, Ordering::Release);
         Ok(())
     }
@@ -126,19 +153,8 @@ impl Restart {
         Err(command.exec())
     }
 
-    /// Whether what is there now is of somebody who could do as much before: this user, root, or whose the executable was.
-    fn is_trusted(&self, path: &Path) -> io::Result<()> {
-        let there = fs::metadata(path)?;
-        let own = rustix::process::geteuid().as_raw();
-        let is_of_ours = [Some(own), Some(0), self.owner].contains(&Some(there.uid()));
-        if is_of_ours && there.mode() & EVERYBODY_WRITES == 0 {
-            return Ok(());
-        }
-        Err(io::Error::other("others may write it"))
-    }
-
     /// Whether what is there now says of itself what it is: half a download does not.
-    async fn check(&self) -> Result<(), NotRestarted> {
+    async fn check(&self, turn: &Turn) -> Result<(), NotRestarted> {
         let path = self.path.as_ref().map_err(|error| NotRestarted::NoExecutable {
             path: "(unknown)".to_owned(),
             source: error.kind().into(),
@@ -147,25 +163,47 @@ impl Restart {
             path: path.display().to_string(),
             source,
         };
-        self.is_trusted(path).map_err(fault)?;
-        let mut command = tokio::process::Command::new(path);
-        service::PRIVATE.iter().for_each(|name| {
-            command.env_remove(name);
-        });
-        let answer = command
-            .arg("--version")
-            .stdin(Stdio::null())
-            .kill_on_drop(true)
-            .output();
-        let answer = timeout(PATIENCE, answer)
-            .await
-            .map_err(|_| fault(io::ErrorKind::TimedOut.into()))?;
-        let answer = answer.map_err(fault)?;
+        let answer = timeout(PATIENCE, version(path.clone(), self.owner, Arc::clone(turn))).await;
+        let answer = answer
+            .map_err(|_| fault(io::ErrorKind::TimedOut.into()))?
+            .map_err(fault)?;
         if answer.status.success() && answer.stdout.starts_with(b"transom ") {
             return Ok(());
         }
         Err(fault(io::Error::other("it does not say its version")))
     }
+}
+
+/// What the executable answers to who asks for its version.
+async fn version(path: PathBuf, owner: Option<u32>, turn: Turn) -> io::Result<Output> {
+    let mut command = tokio::process::Command::new(&path);
+    service::PRIVATE.iter().for_each(|name| {
+        command.env_remove(name);
+    });
+    command
+        .arg("--version")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .kill_on_drop(true);
+    // Both wait for the disk that it is on.
+    let begun = tasks::blocking(move || {
+        let _turn = turn;
+        is_trusted(&path, owner)?;
+        command.spawn()
+    });
+    begun.await?.wait_with_output().await
+}
+
+/// Whether what is there now is of somebody who could do as much before: this user, root, or whose the executable was.
+fn is_trusted(path: &Path, owner: Option<u32>) -> io::Result<()> {
+    let there = fs::metadata(path)?;
+    let own = rustix::process::geteuid().as_raw();
+    let is_of_ours = [Some(own), Some(0), owner].contains(&Some(there.uid()));
+    if is_of_ours && there.mode() & EVERYBODY_WRITES == 0 {
+        return Ok(());
+    }
+    Err(io::Error::other("others may write it"))
 }
 
 /// Whether what is configured and stored by now lets a daemon start.
@@ -183,6 +221,7 @@ impl IntoResponse for NotRestarted {
                 let hint = "put it back, or end the daemon and start another: sessions go on in between";
                 (409, "no_executable", hint.to_owned())
             }
+            Self::Hangs(error) => (503, "disk_hangs", error.hint()),
             Self::Refused(error) => {
                 let hint = format!("{}; until then the daemon goes on as before", error.hint());
                 match error.is_configuration() {

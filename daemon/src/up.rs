@@ -1,5 +1,6 @@
 //! Running the daemon: from configuration to the last connection.
 
+mod check;
 mod error;
 
 use std::{env, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
@@ -15,12 +16,16 @@ use server::{
     Access, Crashed, Deps, Listener, LockdownFile, OpenDoors, Server, ServerConfig, Shutdown, Stop, clock,
     limits::Limits,
     random,
-    store::{Look, OlderStore, Store, StoreError},
+    store::{OlderStore, Store},
 };
 use terminal::{DescriptorLimit, Size};
 use tokio::task::JoinSet;
 
-pub use self::error::{UpError, file_hint};
+pub(crate) use self::check::{configuration, in_time, store};
+pub use self::{
+    check::check,
+    error::{UpError, file_hint},
+};
 use crate::{
     app::{App, Run},
     certificates::{self, Certificates, keep_fresh},
@@ -67,42 +72,6 @@ impl UpOptions {
             true => OlderStore::Accepted,
             false => OlderStore::Refused,
         }
-    }
-}
-
-/// Whether a daemon with these options would take what is configured and stored, as far as that can be told while another serves.
-///
-/// # Errors
-/// What would keep it from starting.
-pub fn check(options: &UpOptions) -> Result<(), UpError> {
-    let paths = Paths::find(options.dir.as_deref())?;
-    configuration(&paths, &options.flags())?;
-    store(&paths, options.older_store())
-}
-
-/// The configuration with which a daemon would start, if its certificate can be used too.
-///
-/// # Errors
-/// As [`check`].
-pub(crate) fn configuration(paths: &Paths, flags: &[(&'static str, String)]) -> Result<Config, UpError> {
-    let (config, _) = Config::load(&paths.config, flags)?;
-    match certificates::read_own(&config, certificates::now()) {
-        Err(error) if !error.is_of_time() => Err(error.into()),
-        Ok(_) | Err(_) => Ok(config),
-    }
-}
-
-/// Whether a daemon could open the store, which another may have open meanwhile; where there is none it makes one.
-///
-/// # Errors
-/// As [`Store::open_with`].
-pub(crate) fn store(paths: &Paths, older: OlderStore) -> Result<(), UpError> {
-    match (Look::at(&paths.store(), &paths.keys()), older) {
-        (Ok(_), _) => Ok(()),
-        // That it cannot be looked at keeps no daemon from opening it.
-        (Err(StoreError::Copy(_)), _) => Ok(()),
-        (Err(StoreError::Older { .. } | StoreError::Missing { .. }), OlderStore::Accepted) => Ok(()),
-        (Err(error), _) => Err(error.into()),
     }
 }
 

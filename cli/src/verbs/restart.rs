@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use protocol::{
     Problem,
-    access::{Restart, Restarted, Restarting, Status},
+    access::{Health, Restart, Restarted, Restarting, Status},
     sessions::{Session, SessionState},
 };
 use tokio::time::{Instant, sleep, timeout};
@@ -45,7 +45,7 @@ pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
         Err(failure) if args.force && failure.is_timed_out() => {
             let hung = Hung::behind(&socket).await?;
             let arguments = hung.arguments()?;
-            up::check(&arguments)?;
+            up::check(&arguments).await?;
             hung.kill().await?;
             start::again(&client, arguments).await?;
         }
@@ -62,7 +62,10 @@ pub(crate) async fn run(args: &Args) -> Result<u8, Failure> {
 
 /// Asks the daemon to restart, and waits until it serves in another life.
 async fn ask(client: &Client) -> Result<(), Failure> {
-    let asked = timeout(PATIENCE, client.post("/restart", &Restart {})).await;
+    // One that hangs is found out by what it need not look at the disk for.
+    let greeted = timeout(PATIENCE, client.get::<Health>("/health")).await;
+    greeted.map_err(|_| hangs(client)).flatten()?;
+    let asked = timeout(ANSWER, client.post("/restart", &Restart {})).await;
     let Restarting { life, .. } = asked.map_err(|_| hangs(client)).flatten()?;
     let deadline = Instant::now() + RETURN;
     while Instant::now() < deadline {
@@ -120,6 +123,8 @@ fn in_words(restarted: &Restarted) -> String {
 
 /// How long the daemon may take for an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// The same where it first looks whether another would start: longer than it gives the disk for that.
+const ANSWER: Duration = Duration::from_secs(10);
 /// How long it may take to be there again: it drains for seconds at most, and its store may have to be migrated.
 const RETURN: Duration = Duration::from_secs(30);
 /// Between two looks.

@@ -46,9 +46,12 @@ struct Line {
 ///
 /// # Errors
 /// What would keep it from starting.
-pub(super) fn check(line: &[OsString]) -> Result<(), Failure> {
+pub(super) async fn check(line: &[OsString]) -> Result<(), Failure> {
     match Line::try_parse_from(line) {
-        Ok(line) => daemon::check(&line.args.options()).map_err(|error| failure(&error)),
+        Ok(line) => {
+            let checked = daemon::check(&line.args.options()).await;
+            checked.map_err(|error| failure(&error))
+        }
         Err(_) => Ok(()),
     }
 }

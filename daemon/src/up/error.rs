@@ -67,6 +67,12 @@ pub enum UpError {
     /// A task that must not end did.
     #[error(transparent)]
     Crashed(#[from] Crashed),
+    /// What a start needs could not be looked at.
+    #[error("the disk of {}, or of a file that is configured, does not answer", folder.display())]
+    Hangs {
+        /// The state directory.
+        folder: PathBuf,
+    },
     /// There is no space where its files are.
     #[error("no space is left on the disk of {}: {source}", folder.display())]
     FullDisk {
@@ -124,6 +130,11 @@ impl UpError {
             ),
             Self::Keeper(_) => {
                 "stop the sessions with the daemon that started it, or end the process `transom keep`, and its sessions with it"
+                    .to_owned()
+            }
+            Self::Hangs { .. } => {
+                "nothing was ended; see what holds the disk up (`sudo dmesg`), as a network file system that is away, and ask \
+                again"
                     .to_owned()
             }
             Self::FullDisk { .. } => "make room there, then start it again: nothing that it holds is at fault".to_owned(),
