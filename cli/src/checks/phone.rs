@@ -78,7 +78,7 @@ fn way_for_phones(status: &Status, config: Option<&Config>) -> &'static str {
         Some(config) if config.tailnet_ports.is_empty() => {
             "for phones add \"tailnet:7443\" to listen.tls: the tailnet is configured"
         }
-        Some(_) => "see what is said of the tailnet: its listener opens by itself once this machine is there",
+        Some(_) => "see what is said of the tailnet: its listener opens by itself once the node is there",
     }
 }
 
