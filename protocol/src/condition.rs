@@ -71,6 +71,7 @@ impl Warning {
 
 /// Something that keeps devices from coming over the tailnet as they should.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "ToldTailnetProblem")]
 pub struct TailnetProblem {
     /// Which; on the wire beside the rest.
     #[serde(flatten)]
@@ -100,9 +101,33 @@ pub enum TailnetProblemKind {
     Certificate,
     /// Nobody is allowed.
     NobodyAllowed,
-    /// One that only a later version knows.
+    /// One of another version of the daemon: a later one has kinds that are not known here, an earlier one told none.
     #[serde(other)]
     Unknown,
+}
+
+/// How daemons tell it.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum ToldTailnetProblem {
+    /// As those did that told no kind: the hint is part of the sentence.
+    InWords(String),
+    Apart {
+        #[serde(flatten)]
+        kind: TailnetProblemKind,
+        detail: String,
+        hint: Option<String>,
+    },
+}
+
+impl From<ToldTailnetProblem> for TailnetProblem {
+    fn from(told: ToldTailnetProblem) -> Self {
+        let (kind, detail, hint) = match told {
+            ToldTailnetProblem::InWords(words) => (TailnetProblemKind::Unknown, words, None),
+            ToldTailnetProblem::Apart { kind, detail, hint } => (kind, detail, hint),
+        };
+        Self { kind, detail, hint }
+    }
 }
 
 impl TailnetProblem {

@@ -61,3 +61,52 @@ pub enum TailnetState {
     /// It does not say: it cannot be asked.
     Unknown,
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{TailnetCertificate, TailnetState, TailnetStatus};
+    use crate::condition::TailnetProblemKind;
+
+    #[test]
+    fn what_an_earlier_daemon_tells_in_sentences_is_read_beside_what_has_a_kind() {
+        let told = json!({
+            "state": "stopped",
+            "name": "desk.tail1234.ts.net",
+            "addresses": ["100.64.0.1"],
+            "user": null,
+            "tags": [],
+            "listeners": [],
+            "certificate": {"state": "awaited"},
+            "problems": [
+                "it is switched off; `sudo tailscale up` switches it on",
+                {"kind": "away", "detail": "it is switched off", "hint": "switch it on"},
+            ],
+        });
+        let status: TailnetStatus = serde_json::from_value(told).unwrap();
+        assert!(!status.embedded);
+        assert_eq!(
+            (status.state, status.certificate),
+            (TailnetState::Stopped, TailnetCertificate::Awaited)
+        );
+        let problems: Vec<_> = status
+            .problems
+            .iter()
+            .map(|problem| (&problem.kind, problem.in_words()))
+            .collect();
+        assert_eq!(
+            problems,
+            [
+                (
+                    &TailnetProblemKind::Unknown,
+                    "it is switched off; `sudo tailscale up` switches it on".to_owned()
+                ),
+                (
+                    &TailnetProblemKind::Away,
+                    "it is switched off; switch it on".to_owned()
+                ),
+            ]
+        );
+    }
+}
