@@ -34,7 +34,7 @@ pub(super) trait Stack: Send + Sync + 'static {
     fn own(&self) -> BoxFuture<'_, Result<Own, NodeError>>;
 
     /// The node that has an address; none where nobody has.
-    fn peer(&self, address: IpAddr) -> BoxFuture<'_, Result<Option<NodeFacts>, NodeError>>;
+    fn node_at(&self, address: IpAddr) -> BoxFuture<'_, Result<Option<NodeFacts>, NodeError>>;
 
     /// Listens at an address of the node's own.
     fn listen(&self, at: SocketAddr) -> BoxFuture<'_, Result<Box<dyn UserspaceListener>, NodeError>>;
@@ -185,9 +185,9 @@ impl Embedded {
     /// Which node has an address.
     pub(super) async fn who_is(&self, address: IpAddr) -> Result<Option<TailnetIdentity>, NodeError> {
         let stack = self.stack().ok_or_else(|| NodeError(NOT_RUNNING.to_owned()))?;
-        let peer = timeout(self.quick, stack.peer(address)).await;
-        let peer = peer.unwrap_or_else(|_| Err(NodeError(SILENT.to_owned())))?;
-        Ok(peer.and_then(|peer| peer.identity_at(address)))
+        let node = timeout(self.quick, stack.node_at(address)).await;
+        let node = node.unwrap_or_else(|_| Err(NodeError(SILENT.to_owned())))?;
+        Ok(node.and_then(|node| node.identity_at(address)))
     }
 
     /// Listens at an address of its own, also once it was started again.

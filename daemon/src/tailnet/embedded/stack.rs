@@ -1,7 +1,7 @@
 //! Starting the node: Tailscale's crate, where it is built in.
 
 #[cfg(feature = "tailnet-embedded")]
-mod device;
+mod node;
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use crate::config::NodeOptions;
 #[cfg(feature = "tailnet-embedded")]
 pub(super) fn starter(options: NodeOptions, folder: PathBuf) -> Starter {
     let options = std::sync::Arc::new(options);
-    Box::new(move || Box::pin(device::start(std::sync::Arc::clone(&options), folder.clone())))
+    Box::new(move || Box::pin(node::start(std::sync::Arc::clone(&options), folder.clone())))
 }
 
 /// Starts nothing: such a configuration is refused, and so is whoever finds a way around that.

@@ -27,7 +27,7 @@ use crate::{
 #[derive(Default)]
 struct Fake {
     own: Mutex<Option<Result<Own, NodeError>>>,
-    peers: Mutex<Vec<NodeFacts>>,
+    others: Mutex<Vec<NodeFacts>>,
     asked: AtomicUsize,
     /// Who connects: which of them is taken up by whoever listens.
     ports: Mutex<Vec<mpsc::UnboundedSender<UserspaceStream>>>,
@@ -43,14 +43,14 @@ impl Stack for Fake {
         }
     }
 
-    fn peer(&self, address: IpAddr) -> BoxFuture<'_, Result<Option<NodeFacts>, NodeError>> {
+    fn node_at(&self, address: IpAddr) -> BoxFuture<'_, Result<Option<NodeFacts>, NodeError>> {
         self.asked.fetch_add(1, Ordering::SeqCst);
-        let peers = self.peers.lock().unwrap();
-        let peer = peers
+        let others = self.others.lock().unwrap();
+        let node = others
             .iter()
-            .find(|peer| peer.addresses.contains(&address))
+            .find(|node| node.addresses.contains(&address))
             .cloned();
-        Box::pin(std::future::ready(Ok(peer)))
+        Box::pin(std::future::ready(Ok(node)))
     }
 
     fn listen(&self, at: SocketAddr) -> BoxFuture<'_, Result<Box<dyn UserspaceListener>, NodeError>> {
@@ -125,10 +125,10 @@ fn starting(stacks: Vec<Arc<Fake>>) -> Embedded {
     }
 }
 
-/// A tailnet with the peers of alice's, where these may come.
+/// A tailnet with the nodes of alice's, where these may come.
 async fn tailnet(allow: &[Allowed]) -> (Arc<Fake>, Tailnet) {
     let fake = Fake::running();
-    *fake.peers.lock().unwrap() = vec![
+    *fake.others.lock().unwrap() = vec![
         node("nPhone", "100.64.0.7", &[]),
         node("nKiosk", "100.64.0.8", &["tag:kiosk"]),
         node("nLaptop", "100.64.0.9", &[]),
@@ -222,7 +222,7 @@ async fn a_key_that_is_over_and_a_node_without_an_id_are_nobodys() {
         ..node("nOver", "100.64.0.10", &["tag:kiosk"])
     };
     let nameless = node("", "100.64.0.11", &["tag:kiosk"]);
-    fake.peers.lock().unwrap().extend([over, nameless]);
+    fake.others.lock().unwrap().extend([over, nameless]);
     for from in ["100.64.0.10", "100.64.0.11"] {
         assert_eq!(
             tailnet.who_is_in_userspace(&peer(from)).await,
@@ -286,7 +286,7 @@ async fn why_it_does_not_start_is_said_until_it_does() {
 #[tokio::test]
 async fn one_that_cannot_tell_for_a_moment_goes_on_and_one_that_never_can_again_is_started_anew() {
     let (first, second) = (Fake::running(), Fake::running());
-    *first.peers.lock().unwrap() = vec![node("nPhone", "100.64.0.7", &[])];
+    *first.others.lock().unwrap() = vec![node("nPhone", "100.64.0.7", &[])];
     let embedded = starting(vec![Arc::clone(&first), second]);
     embedded.start().await.unwrap();
     let tells = first.own.lock().unwrap().clone();

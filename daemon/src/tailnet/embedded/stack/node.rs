@@ -51,8 +51,8 @@ pub(super) async fn start(
         .map_err(|error| NodeError(format!("the daemon's own node has no threads: {error}")))?;
     let starting = runtime.spawn(async move { Device::new(&config, auth_key).await });
     match timeout(START, starting).await {
-        Ok(Ok(Ok(device))) => Ok(Arc::new(Node {
-            device,
+        Ok(Ok(Ok(inner))) => Ok(Arc::new(Node {
+            inner,
             is_broken: Arc::default(),
             _runtime: runtime,
         })),
@@ -121,7 +121,8 @@ fn auth_key(path: Option<&Path>, are_new: bool) -> Result<Option<String>, NodeEr
 }
 
 struct Node {
-    device: Device,
+    /// Tailscale's crate has another word for it.
+    inner: Device,
     /// Its stack has ended, which the rest of it survives.
     is_broken: Arc<AtomicBool>,
     /// Ends everything, last.
@@ -135,10 +136,10 @@ impl Stack for Node {
                 let ended = "the network stack of the daemon's own node has ended";
                 return Ok(Own::Ended(NodeError(ended.to_owned())));
             }
-            match self.device.is_authorized().await.map_err(|error| said(&error))? {
+            match self.inner.is_authorized().await.map_err(|error| said(&error))? {
                 AuthState::NotAuthorized(page) => Ok(Own::Outside(page.to_string())),
                 AuthState::Authorized => {
-                    let node = self.device.self_node().await;
+                    let node = self.inner.self_node().await;
                     node.map(|node| Own::Inside(facts(node)))
                         .map_err(|error| said(&error))
                 }
@@ -146,16 +147,16 @@ impl Stack for Node {
         })
     }
 
-    fn peer(&self, address: IpAddr) -> BoxFuture<'_, Result<Option<NodeFacts>, NodeError>> {
+    fn node_at(&self, address: IpAddr) -> BoxFuture<'_, Result<Option<NodeFacts>, NodeError>> {
         Box::pin(async move {
-            let peer = self.device.peer_by_tailnet_ip(address).await;
-            peer.map(|peer| peer.map(facts)).map_err(|error| said(&error))
+            let node = self.inner.peer_by_tailnet_ip(address).await;
+            node.map(|node| node.map(facts)).map_err(|error| said(&error))
         })
     }
 
     fn listen(&self, at: SocketAddr) -> BoxFuture<'_, Result<Box<dyn UserspaceListener>, NodeError>> {
         Box::pin(async move {
-            let listener = self.device.tcp_listen(at).await.map_err(|error| {
+            let listener = self.inner.tcp_listen(at).await.map_err(|error| {
                 note(&self.is_broken, &error);
                 said(&error)
             })?;

@@ -1,6 +1,6 @@
 use std::{fs, os::unix::fs::PermissionsExt, path::Path, sync::Arc};
 
-use tokio::net::TcpListener;
+use tokio::net::TcpSocket;
 
 use super::{auth_key, is_over, keys, start};
 use crate::config::NodeOptions;
@@ -85,11 +85,10 @@ async fn what_takes_it_in_is_missed_each_time_it_shall_start_and_no_keys_are_mad
 
 #[tokio::test]
 async fn without_a_control_server_it_does_not_start_and_says_why() {
-    let gone = TcpListener::bind("127.0.0.1:0")
-        .await
-        .unwrap()
-        .local_addr()
-        .unwrap();
+    // Bound, so that nobody else is there either, and not listened at.
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let gone = socket.local_addr().unwrap();
     let home = tempfile::tempdir().unwrap();
     let options = NodeOptions {
         control: Some(format!("http://{gone}")),
