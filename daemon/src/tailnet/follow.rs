@@ -52,13 +52,12 @@ impl Tailnet {
 
     /// Follows it for good. Where somebody else becomes the owner of this node, who may come is judged anew.
     pub(crate) async fn follow(&self, access: &Access) {
-        let mut pause = SHORT;
+        let mut pauses = Pauses::new();
         loop {
             if self.follow_bus(access).await.is_ok() {
-                pause = SHORT;
+                pauses = Pauses::new();
             }
-            sleep(pause).await;
-            pause = (pause * 2).min(LONG);
+            sleep(pauses.next()).await;
         }
     }
 
@@ -80,13 +79,12 @@ impl Tailnet {
     pub(crate) async fn hear_again(&self) {
         loop {
             self.unheard.notified().await;
-            let mut pause = SHORT;
+            let mut pauses = Pauses::new();
             while let Some(address) = self.unheard_of() {
-                sleep(pause).await;
-                match self.way.who_is(address).await {
-                    // Known or not.
-                    Ok(_) => self.unanswered().count = 0,
-                    Err(_) => pause = (pause * 2).min(LONG),
+                sleep(pauses.next()).await;
+                // Known or not.
+                if self.way.who_is(address).await.is_ok() {
+                    self.unanswered().count = 0;
                 }
             }
         }
@@ -108,6 +106,21 @@ impl Tailnet {
             access.close_unlisted();
         }
         outcome
+    }
+}
+
+/// How long it is left alone between two questions that it did not answer: more and more, up to [`LONG`].
+struct Pauses(Duration);
+
+impl Pauses {
+    fn new() -> Self {
+        Self(SHORT)
+    }
+
+    fn next(&mut self) -> Duration {
+        let pause = self.0;
+        self.0 = (pause * 2).min(LONG);
+        pause
     }
 }
 
@@ -138,3 +151,17 @@ const SHORT: Duration = Duration::from_millis(250);
 
 /// The same when it has been away for long.
 const LONG: Duration = Duration::from_secs(15);
+
+#[cfg(test)]
+mod tests {
+    use super::{LONG, Pauses, SHORT};
+
+    #[test]
+    fn who_does_not_answer_is_asked_more_and_more_seldom_up_to_a_bound() {
+        let mut pauses = Pauses::new();
+        let told = [(); 9].map(|()| pauses.next());
+        assert_eq!(told[..3], [SHORT, SHORT * 2, SHORT * 4]);
+        assert!(told.is_sorted());
+        assert_eq!(told[6..], [LONG; 3]);
+    }
+}
