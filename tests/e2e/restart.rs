@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use harness::{Authority, DaemonOptions, TerminalOf, TestDaemon, until, within};
+use harness::{Authority, DaemonOptions, HungDisk, TerminalOf, TestDaemon, until, within};
 use protocol::{
     access::{Restarting, Status},
     attach::{CLOSE_RESTARTING, Mode},
@@ -294,7 +294,12 @@ async fn a_store_that_the_next_daemon_would_refuse_is_refused_before_anything_en
         daemon.folder().join("keys/audit.key"),
         daemon.folder().join("transom.db"),
     );
-    for (file, why) in [(&key, "audit.key is missing"), (&store, "transom.db is")] {
+    let refusals = [(&key, "audit.key is missing"), (&store, "transom.db is")];
+    for (round, (file, why)) in refusals.into_iter().chain(refusals).enumerate() {
+        // What is looked at without its index must not be let go of.
+        if round == refusals.len() {
+            fs::remove_file(daemon.folder().join("transom.db-shm")).unwrap();
+        }
         let away = file.with_extension("away");
         fs::rename(file, &away).unwrap();
         for command in [&["restart"][..], &["restart", "--force"]] {
@@ -334,6 +339,38 @@ async fn a_daemon_that_hangs_is_not_killed_for_one_that_would_not_start() {
     assert_eq!(refused.code, 64, "{refused:?}");
     daemon.signal(Signal::CONT);
     assert_eq!(daemon.owner().get("/v1/health").await.status, 200);
+}
+
+#[tokio::test]
+async fn a_disk_that_does_not_say_whether_the_next_daemon_would_start_ends_none() {
+    let daemon = TestDaemon::start().await;
+    let session = daemon.owner().shell("read x").await;
+    let before: Status = daemon.owner().get("/v1/status").await.ok();
+    let disk = HungDisk::over(&daemon.folder().join("keys"));
+    // The second is asked for while the look of the first goes on.
+    for _ in 0..2 {
+        let refused = daemon.cli(&["restart", "--json"]).await;
+        assert_eq!(refused.code, 1, "{refused:?}");
+        let problem = refused.json();
+        assert_eq!(problem["code"], "disk_hangs", "{problem}");
+        let (detail, hint) = (problem["detail"].to_string(), problem["hint"].to_string());
+        assert!(detail.contains(daemon.folder().to_str().unwrap()), "{problem}");
+        assert!(hint.contains("nothing was ended"), "{problem}");
+    }
+    daemon.signal(Signal::STOP);
+    let forced = daemon.command(&["restart", "--force"]);
+    let forced = TerminalOf::start(&forced, 200, 20).await;
+    forced.until_shows("does not answer").await;
+    forced.until_shows("nothing was ended").await;
+    daemon.signal(Signal::CONT);
+    drop(disk);
+    // The kernel holds a process whose thread waits for a name that another one looks up on such a disk.
+    assert_eq!(forced.exit().await.code, Some(1));
+    let after: Status = daemon.owner().get("/v1/status").await.ok();
+    assert_eq!((after.pid, after.life), (before.pid, before.life));
+    let done = daemon.cli(&["restart"]).await;
+    assert_eq!(done.code, 0, "{done:?}");
+    assert_eq!(daemon.owner().session(&session.id).await.exit, None);
 }
 
 #[tokio::test]
