@@ -4,8 +4,10 @@ mod addresses;
 mod rotate;
 mod trust;
 
+use std::time::Duration;
+
 use certs::{IDENTITY_SERVER_NAME, SpkiPin};
-use harness::{Authority, DaemonOptions, TerminalOf, TestDaemon, accepts, shown, until};
+use harness::{Authority, DaemonOptions, TerminalOf, TestDaemon, WallClock, accepts, shown, until};
 use protocol::{
     access::Status,
     certificates::{CertificateSource, Certificates},
@@ -88,7 +90,7 @@ async fn a_pair_that_has_ended_or_not_begun_costs_nothing_but_itself_and_is_said
     let authority = Authority::new();
     let names = &["desk.example"];
     let ended = authority.issue_for_days("ended", names, -1);
-    let ahead = authority.issue_ahead("ahead", names, std::time::Duration::from_secs(24 * 60 * 60));
+    let ahead = authority.issue_ahead("ahead", names, Duration::from_secs(24 * 60 * 60));
     for (file, files, why) in [
         ("ended", ended, "has expired"),
         ("ahead", ahead, "is not valid yet"),
@@ -114,6 +116,33 @@ async fn a_pair_that_has_ended_or_not_begun_costs_nothing_but_itself_and_is_said
         })
         .await;
     }
+}
+
+#[tokio::test]
+async fn a_pair_is_served_from_its_beginning_on_though_no_file_changes() {
+    let authority = Authority::new();
+    let ahead = Duration::from_secs(60 * 60);
+    let files = authority.issue_ahead("ahead", &["desk.example"], ahead);
+    let clock = WallClock::new();
+    let daemon = TestDaemon::start_with(DaemonOptions {
+        environment: clock.environment(),
+        ..options(format!("{}names = [\"desk.example\"]\n", files.config()))
+    })
+    .await;
+    let is_own = async || {
+        let leaf = shown(daemon.address(), "desk.example").await;
+        SpkiPin::of_certificate(&leaf).unwrap().to_string() != daemon.pin()
+    };
+    assert!(!is_own().await);
+    clock.put_ahead(ahead * 2);
+    // As time would, whatever happens beside the files has it look at the clock; by itself that changes nothing.
+    std::fs::write(daemon.folder().join("beside"), "").unwrap();
+    until("the pair", async || is_own().await.then_some(())).await;
+    until("the end of what was said", async || {
+        let status: Status = daemon.owner().get("/v1/status").await.ok();
+        status.degraded.is_empty().then_some(())
+    })
+    .await;
 }
 
 #[tokio::test]
