@@ -3,6 +3,7 @@
 mod certificate;
 mod embedded;
 mod follow;
+mod names;
 mod reload;
 
 use std::{net::SocketAddr, sync::Arc};
