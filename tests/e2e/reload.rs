@@ -147,6 +147,23 @@ async fn an_address_that_changes_moves_the_listener_and_ends_what_the_old_one_ac
 }
 
 #[tokio::test]
+async fn a_listener_that_comes_and_goes_beside_another_loses_no_request_of_that() {
+    let first = "127.0.0.1:0".parse().unwrap();
+    let daemon = configured(&listening(&[first])).await;
+    let traffic = Traffic::at(&daemon).await;
+    for _ in 0..3 {
+        let second = free();
+        configure(&daemon, &listening(&[first, second]));
+        assert_eq!(daemon.cli(&["reload"]).await.code, 0);
+        assert_eq!(pin_at(second, "localhost").await, daemon.pin());
+        configure(&daemon, &listening(&[first]));
+        assert_eq!(daemon.cli(&["reload"]).await.code, 0);
+        assert!(TcpStream::connect(second).is_err());
+    }
+    assert!(traffic.end().await > 0);
+}
+
+#[tokio::test]
 async fn an_address_that_cannot_be_bound_leaves_the_former_one_and_is_said_until_it_can() {
     let daemon = configured(&listening(&["127.0.0.1:0".parse().unwrap()])).await;
     let mut device = daemon.device(Role::Viewer).await;
@@ -333,6 +350,7 @@ async fn an_own_pair_comes_is_renewed_and_goes_without_a_request_lost() {
 async fn a_hangup_signal_reloads_and_ends_nothing() {
     let daemon = configured(&listening(&["127.0.0.1:0".parse().unwrap()])).await;
     let before = status(&daemon).await;
+    let traffic = Traffic::at(&daemon).await;
     daemon.signal(Signal::HUP);
     let reloads = async || {
         let rows = daemon
@@ -342,6 +360,7 @@ async fn a_hangup_signal_reloads_and_ends_nothing() {
         (rows.as_array().unwrap().len() == 1).then_some(())
     };
     until("the reload", reloads).await;
+    assert!(traffic.end().await > 0);
     assert_eq!(status(&daemon).await.life, before.life);
 }
 
@@ -359,6 +378,23 @@ async fn a_reload_while_it_is_locked_down_opens_nothing_until_that_is_lifted() {
         TcpStream::connect(daemon.address()).is_err(),
         "the former address is gone"
     );
+    device.go_by(new);
+    assert!(holds(&device).await);
+}
+
+#[tokio::test]
+async fn a_lock_down_after_a_reload_closes_what_that_opened_and_its_end_opens_it_again() {
+    let daemon = configured(&listening(&["127.0.0.1:0".parse().unwrap()])).await;
+    let mut device = daemon.device(Role::Viewer).await;
+    let new = free();
+    configure(&daemon, &listening(&[new]));
+    assert_eq!(daemon.cli(&["reload"]).await.code, 0);
+    device.go_by(new);
+    assert!(holds(&device).await);
+    assert_eq!(daemon.cli(&["lockdown"]).await.code, 0);
+    assert!(TcpStream::connect(new).is_err() && TcpStream::connect(daemon.address()).is_err());
+    assert_eq!(daemon.cli(&["lockdown", "--lift"]).await.code, 0);
+    assert!(TcpStream::connect(daemon.address()).is_err());
     device.go_by(new);
     assert!(holds(&device).await);
 }
@@ -382,6 +418,7 @@ async fn limits_of_sessions_and_pairing_act_on_what_comes_next() {
     let listens = listening(&["127.0.0.1:0".parse().unwrap()]);
     let daemon = configured(&listens).await;
     daemon.owner().shell("sleep 600").await;
+    let traffic = Traffic::at(&daemon).await;
     configure(
         &daemon,
         &format!("{listens}[sessions]\nmax = 1\n[pairing]\noffer_ttl = \"7s\"\n"),
@@ -391,4 +428,5 @@ async fn limits_of_sessions_and_pairing_act_on_what_comes_next() {
     let refused = daemon.cli(&["new", "--json", "--", "true"]).await;
     assert_eq!(refused.json()["code"], "too_many_sessions", "{refused:?}");
     assert_eq!(daemon.owner().offer(Role::Viewer, false).await.expires_in, 7);
+    assert!(traffic.end().await > 0);
 }
