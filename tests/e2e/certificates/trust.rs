@@ -1,9 +1,9 @@
 //! `transom certs trust` and `certs export`.
 
-use std::process::Command;
+use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
 
 use certs::{IDENTITY_SERVER_NAME, SpkiPin};
-use harness::{RawRequest, TestDaemon, accepts, shown};
+use harness::{RawRequest, TerminalOf, TestDaemon, accepts, scan, shown};
 use protocol::certificates::{CertificateSource, Certificates};
 use rustls::pki_types::{CertificateDer, pem::PemObject};
 
@@ -14,13 +14,19 @@ async fn exported(daemon: &TestDaemon) -> CertificateDer<'static> {
 }
 
 fn in_store(daemon: &TestDaemon) -> String {
-    let folder = format!("sql:{}", daemon.folder().join(".pki/nssdb").display());
-    let listed = Command::new("certutil")
-        .args(["-L", "-d", &folder])
+    certutil(&["-L"], &daemon.folder().join(".pki/nssdb"))
+}
+
+/// What certutil says of a store.
+fn certutil(words: &[&str], store: &Path) -> String {
+    let store = format!("sql:{}", store.display());
+    let done = Command::new("certutil")
+        .args(words)
+        .args(["-d", &store])
         .output()
         .unwrap();
-    assert!(listed.status.success(), "{listed:?}");
-    String::from_utf8(listed.stdout).unwrap()
+    assert!(done.status.success(), "{done:?}");
+    String::from_utf8(done.stdout).unwrap()
 }
 
 #[tokio::test]
@@ -79,6 +85,87 @@ async fn the_root_is_in_the_browsers_store_until_it_is_removed() {
     let told: Certificates = daemon.owner().get("/v1/certificates").await.ok();
     assert_eq!((told.root, told.certificates.len()), (None, 1));
     assert!(!daemon.folder().join("keys/ca.pem").exists());
+}
+
+#[tokio::test]
+async fn a_profile_of_firefox_trusts_the_root_until_it_is_removed() {
+    let daemon = TestDaemon::start().await;
+    let profile = daemon.folder().join(".mozilla/firefox/a.default");
+    fs::create_dir_all(&profile).unwrap();
+    certutil(&["-N", "--empty-password"], &profile);
+    let name = format!("transom-{}", daemon.ready().instance);
+    let made = daemon.cli(&["certs", "trust"]).await;
+    assert!(made.stdout.contains("Firefox: trusts it now"), "{made:?}");
+    assert!(certutil(&["-L"], &profile).contains(&name));
+    let removed = daemon.cli(&["certs", "trust", "--remove"]).await;
+    assert!(removed.stdout.contains("Firefox: forgotten"), "{removed:?}");
+    assert!(!certutil(&["-L"], &profile).contains(&name));
+}
+
+#[tokio::test]
+async fn the_systems_store_has_the_root_where_that_is_asked_for_until_it_is_removed() {
+    let daemon = TestDaemon::start().await;
+    // In the place of what makes the system's roots known: it says what it found.
+    let tools = daemon.folder().join("tools");
+    fs::create_dir(&tools).unwrap();
+    let update = tools.join("update-ca-certificates");
+    fs::write(
+        &update,
+        "#!/bin/sh\ncat /usr/local/share/ca-certificates/* >>\"$HOME/updates\" 2>&1\nexit 0\n",
+    )
+    .unwrap();
+    fs::set_permissions(&update, fs::Permissions::from_mode(0o755)).unwrap();
+    let script = "mount -t tmpfs none /usr/local/share && mkdir /usr/local/share/ca-certificates && \
+        \"$0\" certs trust --system && \"$0\" certs export && \"$0\" certs trust --system --remove";
+    let done = Command::new("unshare")
+        .args(["-m", "sh", "-c", script])
+        .arg(harness::binary())
+        .env("HOME", daemon.folder())
+        .env("TRANSOM_DIR", daemon.folder())
+        .env(
+            "PATH",
+            format!("{}:{}", tools.display(), std::env::var("PATH").unwrap()),
+        )
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "this test needs root: {done:?}");
+    let said = String::from_utf8(done.stdout).unwrap();
+    let file = format!(
+        "(/usr/local/share/ca-certificates/transom-{}.crt)",
+        daemon.ready().instance
+    );
+    for words in ["system: trusts it now", "system: forgotten"] {
+        assert!(said.contains(&format!("{words} {file}")), "{said}");
+    }
+    let updates = fs::read_to_string(daemon.folder().join("updates")).unwrap();
+    let (root, rest) = updates.split_once("-----END CERTIFICATE-----\n").unwrap();
+    assert!(said.contains(root), "{said}");
+    assert!(rest.contains("No such file"), "{rest}");
+}
+
+#[tokio::test]
+async fn a_terminal_shows_the_code_by_which_a_phone_gets_the_root() {
+    let daemon = TestDaemon::start().await;
+    let terminal = TerminalOf::start(&daemon.command(&["certs", "trust"]), 120, 80).await;
+    let lines = terminal.until_shows("Android").await;
+    // Drawn in light ink, for a camera that reads it the other way round.
+    let turned = |line: &String| {
+        let turned = line.chars().map(|cell| match cell {
+            '█' => ' ',
+            ' ' => '█',
+            '▀' => '▄',
+            '▄' => '▀',
+            other => other,
+        });
+        turned.collect::<String>()
+    };
+    let lines: Vec<String> = lines.iter().map(turned).collect();
+    let read = (0..lines.len()).find_map(|from| scan(&lines[from..]));
+    let told: Certificates = daemon.owner().get("/v1/certificates").await.ok();
+    // Scheme and host are in capitals, which make a smaller code.
+    let read = read.expect("no code that a camera reads");
+    let (origin, path) = read.split_at(read.find("/v1/").unwrap());
+    assert_eq!(Some(origin.to_lowercase() + path), told.root.unwrap().url);
 }
 
 #[tokio::test]
