@@ -1,6 +1,6 @@
 //! Ways over SSH, by a real server on the loopback.
 
-use std::{net::SocketAddr, process::Stdio};
+use std::{fs, net::SocketAddr, os::unix::fs::PermissionsExt, process::Stdio};
 
 use harness::{
     Elsewhere, Finished, KnownHost, Running, Sshd, SshdOptions, TerminalOf, TestDaemon, TlsClient,
@@ -43,6 +43,43 @@ async fn open_says_where_a_checked_tunnel_begins_and_ends_by_ctrl_c_with_its_ssh
     .await;
     assert!(tokio::net::TcpStream::connect(near).await.is_err());
     assert!(sockets(&elsewhere).is_empty());
+}
+
+#[tokio::test]
+async fn open_goes_by_the_daemons_own_name_where_that_leads_here_and_opens_the_browser() {
+    let daemon = TestDaemon::start().await;
+    let sshd = Sshd::start(daemon.folder()).await;
+    let elsewhere = Elsewhere::new();
+    let name = format!("{}.localhost", daemon.ready().instance);
+    let at = |file: &str| elsewhere.folder().join(file);
+    fs::write(at("hosts"), format!("127.0.0.1 localhost {name}\n")).unwrap();
+    // In the place of the desktop's.
+    let browser = at("xdg-open");
+    fs::write(
+        &browser,
+        "#!/bin/sh\necho \"$1\" >\"$HOME/new\" && mv \"$HOME/new\" \"$HOME/opened\"\n",
+    )
+    .unwrap();
+    fs::set_permissions(&browser, fs::Permissions::from_mode(0o755)).unwrap();
+    let script = "mount --bind \"$HOME/hosts\" /etc/hosts && PATH=\"$HOME:$PATH\" exec \"$0\" \"$@\"";
+    let plain = command(&elsewhere, &sshd, &["open", "--json", &sshd.destination()]);
+    let plain = plain.as_std();
+    let mut with_hosts = Command::new("unshare");
+    with_hosts
+        .args(["-m", "sh", "-c", script])
+        .arg(plain.get_program())
+        .args(plain.get_args())
+        .env_clear()
+        .envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))))
+        .env("DISPLAY", ":0");
+    let mut open = Running::start(&mut with_hosts);
+    let opened: Value = serde_json::from_str(&open.line_with("{").await).unwrap();
+    let url = format!("https://{name}:{}/", near(&opened).port());
+    assert_eq!(opened["url"], url, "this test needs root");
+    let shown = until("the browser", async || fs::read_to_string(at("opened")).ok()).await;
+    assert_eq!(shown.trim(), url);
+    signal(open.pid(), Signal::INT);
+    assert_eq!(open.finish().await.code, 0);
 }
 
 #[tokio::test]
