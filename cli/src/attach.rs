@@ -15,6 +15,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
+use ::client::attachment::{Attachment, Begin};
 use protocol::{
     attach::{Hello, Mode},
     sessions::Exit,
@@ -26,13 +27,7 @@ use self::{
     modes::Modes,
     painter::{Painter, Place, Stage},
 };
-use crate::{
-    attachment::{Begin, Link},
-    client::Client,
-    escape::escape,
-    failure::Failure,
-    output,
-};
+use crate::{client::Client, escape::escape, failure::Failure, output};
 
 /// How following a session ended.
 #[derive(Debug, PartialEq, Eq)]
@@ -83,12 +78,12 @@ pub(crate) async fn interactive(
     mode: Mode,
     begin: Begin,
 ) -> Result<End, Failure> {
-    let Link {
+    let Attachment {
         hello,
         say,
         events,
         course,
-    } = Link::open(client, session, mode, begin, None).await?;
+    } = Attachment::open(client.inner(), session, mode, begin, None).await?;
     let stage = match begin {
         Begin::Screen => Stage::Alternate,
         Begin::Output | Begin::Offset(_) => Stage::Primary,

@@ -1,32 +1,26 @@
-//! A client of a daemon's API, whichever way leads to it.
+//! A client of a daemon in the words of a command: the one that the environment names, or a remote one.
 
 use std::{
     env,
     ffi::OsString,
     path::{Path, PathBuf},
-    sync::Arc,
     time::Duration,
 };
 
+use ::client::{Device, Place};
 use daemon::paths::Paths;
-use protocol::{Problem, access::WhoAmI};
-use reqwest::{
-    Method, RequestBuilder, Response, StatusCode, Url,
-    header::{ETAG, HeaderValue, IF_NONE_MATCH},
-};
+use protocol::access::WhoAmI;
+use reqwest::header::HeaderValue;
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::Value;
 
-use crate::{
-    failure::Failure,
-    place::Place,
-    remote::RemoteWay,
-    way::{SocketWay, Way, WebSocket},
-};
+pub(crate) use ::client::{Streamed, with_query};
 
-/// A client of one daemon; making it does not connect.
+use crate::failure::Failure;
+
+/// A client of one daemon; making it does not connect. Its requests are those of the crate `client`, and fail in the words of a
+/// command.
 #[derive(Clone, Debug)]
-pub(crate) struct Client(Way);
+pub(crate) struct Client(::client::Client);
 
 impl Client {
     /// A client of the daemon that the environment names: inside of a session, of the daemon that runs it.
@@ -36,12 +30,17 @@ impl Client {
 
     /// A client of the daemon behind this socket.
     pub(crate) fn at(socket: &Path) -> Result<Self, Failure> {
-        Ok(Self(Way::Socket(SocketWay::to(socket)?)))
+        Ok(Self(::client::Client::at(socket)?))
     }
 
     /// A client of a remote daemon.
-    pub(crate) fn of_remote(way: RemoteWay) -> Self {
-        Self(Way::Remote(Arc::new(way)))
+    pub(crate) fn of_remote(device: Device) -> Self {
+        Self(::client::Client::of(device))
+    }
+
+    /// What follows sessions and events.
+    pub(crate) fn inner(&self) -> &::client::Client {
+        &self.0
     }
 
     /// Where the daemon is asked.
@@ -64,38 +63,14 @@ impl Client {
             .unwrap_or_default()
     }
 
-    /// Opens a WebSocket.
-    pub(crate) async fn upgrade(&self, path: &str) -> Result<WebSocket, Failure> {
-        tokio::time::timeout(QUICK + self.slack(), self.0.upgrade(path))
-            .await
-            .map_err(|_| Failure::no_answer(self.place()))
-            .flatten()
-    }
-
     /// Who this is to the daemon.
     pub(crate) async fn who_am_i(&self) -> Result<WhoAmI, Failure> {
-        let me = self.get("/whoami").await?;
-        if let Way::Remote(way) = &self.0 {
-            way.keep_known_as(&me);
-        }
-        Ok(me)
-    }
-
-    /// What a rejection means that came without its reason, as the end of a WebSocket does: the daemon is asked once more.
-    pub(crate) async fn verdict(&self, rejection: Failure) -> Failure {
-        if self.remote().is_none() {
-            return rejection;
-        }
-        match self.who_am_i().await {
-            Ok(_) => Failure::lost("the daemon ended this attachment, and does not say why"),
-            Err(failure) if failure.is_about_the_link() => rejection,
-            Err(failure) => failure,
-        }
+        Ok(self.0.who_am_i().await?)
     }
 
     /// Asks for a value.
     pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Failure> {
-        self.read(self.request(Method::GET, path), QUICK).await
+        Ok(self.0.get(path).await?)
     }
 
     /// Sends a body and reads the answer.
@@ -104,15 +79,12 @@ impl Client {
         path: &str,
         body: &impl Serialize,
     ) -> Result<T, Failure> {
-        self.read(self.request(Method::POST, path).json(body), THOROUGH)
-            .await
+        Ok(self.0.post(path, body).await?)
     }
 
     /// Sends a body to whose answer there is nothing to read.
     pub(crate) async fn send(&self, path: &str, body: &impl Serialize) -> Result<(), Failure> {
-        self.answer(self.request(Method::POST, path).json(body), THOROUGH)
-            .await
-            .map(drop)
+        Ok(self.0.send(path, body).await?)
     }
 
     /// Asks for a value that may take so long to come true.
@@ -121,50 +93,27 @@ impl Client {
         path: &str,
         patience: Duration,
     ) -> Result<T, Failure> {
-        self.read(self.request(Method::GET, path), patience.saturating_add(QUICK))
-            .await
+        Ok(self.0.get_within(path, patience).await?)
     }
 
-    /// Asks for a value once it is another than the one that this tag of an answer stands for, which is held back for so long
-    /// at most; `None` where it is still the same.
+    /// Asks for a value once it is another, as [`::client::Client::other`].
     pub(crate) async fn other<T: DeserializeOwned>(
         &self,
         path: &str,
         known: &mut Option<HeaderValue>,
         patience: Duration,
     ) -> Result<Option<T>, Failure> {
-        let mut request = self.request(Method::GET, &format!("{path}?wait={}", patience.as_secs()));
-        if let Some(tag) = known.as_ref() {
-            request = request.header(IF_NONE_MATCH, tag);
-        }
-        let request = request.timeout(patience + QUICK + self.slack());
-        let response = self.0.send(request).await?;
-        if response.status() == StatusCode::NOT_MODIFIED {
-            return Ok(None);
-        }
-        let tag = response.headers().get(ETAG).cloned();
-        let body = response.bytes().await.map_err(|error| self.0.broken(&error))?;
-        let value = understood(&body)?;
-        *known = tag;
-        Ok(Some(value))
+        Ok(self.0.other(path, known, patience).await?)
     }
 
     /// Asks for bytes that are no JSON, or that are JSON for somebody else.
     pub(crate) async fn bytes(&self, path: &str) -> Result<Vec<u8>, Failure> {
-        self.answer(self.request(Method::GET, path), THOROUGH).await
+        Ok(self.0.bytes(path).await?)
     }
 
     /// Asks for an answer that goes on for as long as it wants to.
     pub(crate) async fn open(&self, path: &str) -> Result<Streamed, Failure> {
-        let sent = self.0.send(self.request(Method::GET, path));
-        let response = tokio::time::timeout(THOROUGH + self.slack(), sent)
-            .await
-            .map_err(|_| Failure::no_answer(self.place()))
-            .flatten()?;
-        Ok(Streamed {
-            response,
-            client: self.clone(),
-        })
+        Ok(self.0.open(path).await?)
     }
 
     /// Changes a part, and reads what came of it.
@@ -173,46 +122,17 @@ impl Client {
         path: &str,
         body: &impl Serialize,
     ) -> Result<T, Failure> {
-        self.read(self.request(Method::PATCH, path).json(body), THOROUGH)
-            .await
+        Ok(self.0.patch(path, body).await?)
     }
 
     /// Deletes, and reads what that did.
     pub(crate) async fn delete<T: DeserializeOwned>(&self, path: &str) -> Result<T, Failure> {
-        self.read(self.request(Method::DELETE, path), THOROUGH).await
+        Ok(self.0.delete(path).await?)
     }
 
     /// Deletes what leaves nothing to read.
     pub(crate) async fn withdraw(&self, path: &str) -> Result<(), Failure> {
-        self.answer(self.request(Method::DELETE, path), QUICK)
-            .await
-            .map(drop)
-    }
-
-    fn request(&self, method: Method, path: &str) -> RequestBuilder {
-        self.0.request(method, path)
-    }
-
-    async fn read<T: DeserializeOwned>(
-        &self,
-        request: RequestBuilder,
-        patience: Duration,
-    ) -> Result<T, Failure> {
-        understood(&self.answer(request, patience).await?)
-    }
-
-    async fn answer(&self, request: RequestBuilder, patience: Duration) -> Result<Vec<u8>, Failure> {
-        let response = self.0.send(request.timeout(patience + self.slack())).await?;
-        let body = response.bytes().await;
-        Ok(body.map_err(|error| self.0.broken(&error))?.into())
-    }
-
-    /// How much longer than on this machine an answer may take.
-    fn slack(&self) -> Duration {
-        match self.0 {
-            Way::Socket(_) => Duration::ZERO,
-            Way::Remote(_) => FAR,
-        }
+        Ok(self.0.withdraw(path).await?)
     }
 }
 
@@ -241,76 +161,6 @@ pub(crate) fn own_session() -> Option<String> {
     env::var("TRANSOM_SESSION").ok().filter(|id| !id.is_empty())
 }
 
-/// An answer that comes in pieces.
-#[derive(Debug)]
-pub(crate) struct Streamed {
-    response: Response,
-    client: Client,
-}
-
-impl Streamed {
-    /// The next piece; `None` at the end.
-    ///
-    /// # Errors
-    /// The connection broke off.
-    pub(crate) async fn chunk(&mut self) -> Result<Option<impl AsRef<[u8]> + use<>>, Failure> {
-        self.response
-            .chunk()
-            .await
-            .map_err(|error| self.client.0.broken(&error))
-    }
-}
-
-/// The path with the fields of the value as its query; those that are null are left out.
-pub(crate) fn with_query(path: &str, query: &impl Serialize) -> String {
-    let fields = serde_json::to_value(query).expect("queries have string keys and finite numbers");
-    let mut url = Url::parse(ANYWHERE).expect("the base is an address");
-    {
-        let mut pairs = url.query_pairs_mut();
-        for (name, value) in fields.as_object().into_iter().flatten() {
-            match value {
-                Value::Null => {}
-                Value::String(text) => drop(pairs.append_pair(name, text)),
-                other => drop(pairs.append_pair(name, &other.to_string())),
-            }
-        }
-    }
-    match url.query() {
-        Some(query) if !query.is_empty() => format!("{path}?{query}"),
-        _ => path.to_owned(),
-    }
-}
-
-/// The value of an answer.
-pub(crate) fn understood<T: DeserializeOwned>(body: &[u8]) -> Result<T, Failure> {
-    serde_json::from_slice(body).map_err(|error| {
-        let hint = "daemon and command are of different versions: `transom shutdown`, then `transom up`";
-        Failure::failed(
-            "unknown_answer",
-            format!("the daemon's answer is not understood: {error}"),
-            hint,
-        )
-    })
-}
-
-/// What an answer that is no success means.
-pub(crate) fn refused(status: StatusCode, body: &[u8]) -> Failure {
-    let problem = serde_json::from_slice(body).unwrap_or_else(|_| {
-        let detail = format!("the daemon answered {status}, and does not say why");
-        Problem::new(status.as_u16(), "unexplained", detail, "its log says more")
-    });
-    Failure::answered(problem)
-}
-
-/// An address to which a query is written, for its encoding alone.
-const ANYWHERE: &str = "http://localhost";
-/// How long an answer may take that needs no work.
-const QUICK: Duration = Duration::from_secs(5);
-/// How long an answer may take that ends programs: a stop waits 5 s before it kills, a shutdown stops all of them.
-const THOROUGH: Duration = Duration::from_secs(30);
-/// What connecting over a bad link takes: TLS, and a proof of who asks.
-const FAR: Duration = Duration::from_secs(10);
-
 #[cfg(test)]
 mod tests {
     use std::{io::Read, io::Write, os::unix::net::UnixListener, path::Path, thread};
@@ -318,9 +168,7 @@ mod tests {
     use protocol::Problem;
     use serde_json::json;
 
-    use protocol::sessions::{ScreenFormat, ScreenQuery, WaitQuery};
-
-    use super::{Client, with_query};
+    use super::Client;
     use crate::failure::Failure;
 
     fn parts(failure: Failure) -> (u8, String, String) {
@@ -349,27 +197,6 @@ mod tests {
             stream.write_all(answer.as_bytes()).unwrap();
         });
         socket
-    }
-
-    #[test]
-    fn a_query_holds_what_is_said_and_any_character() {
-        let query = ScreenQuery {
-            format: ScreenFormat::Ansi,
-            lines: Some(3),
-            ..ScreenQuery::default()
-        };
-        let path = with_query("/s", &query);
-        assert!(
-            path.starts_with("/s?") && path.contains("format=ansi") && path.contains("lines=3"),
-            "{path}"
-        );
-        assert!(!path.contains("before"), "{path}");
-        let query = WaitQuery {
-            text: Some("a&b +#%é".to_owned()),
-            ..WaitQuery::default()
-        };
-        assert_eq!(with_query("/w", &query), "/w?text=a%26b+%2B%23%25%C3%A9");
-        assert_eq!(with_query("/w", &WaitQuery::default()), "/w");
     }
 
     #[tokio::test]

@@ -1,12 +1,14 @@
 //! What went wrong, for a person, for a script, and as an exit code.
 
-use std::{error::Error, io};
+mod of_client;
 
+use std::{error::Error, fmt, io};
+
+use ::client::{MayPass, Place};
 use certs::{SpkiPin, WrongPin};
 use protocol::Problem;
-use rustls::{CertificateError, Error as TlsError};
 
-use crate::{escape::escape, exit, output, place::Place, remote, stopped};
+use crate::{escape::escape, exit, output, remote, stopped};
 
 /// Why a verb did not do what it was asked.
 #[derive(Debug)]
@@ -103,59 +105,20 @@ impl Failure {
     }
 
     /// The key of the daemon is not the one that was pinned.
-    fn wrong_pin(place: &Place, wrong: &WrongPin) -> Self {
-        let detail = format!(
-            "{place} shows a key with the pin {}, and {} is the one that was agreed to: nothing was said to it",
-            wrong.seen, wrong.expected
-        );
+    fn wrong_pin(detail: String) -> Self {
         let problem = Problem::new(403, "wrong_pin", detail, remote::CHANGED);
         Self::with(exit::NOT_PERMITTED, problem)
     }
 
     /// What is told to be the key of a daemon is not the one that was agreed to.
     pub(crate) fn wrong_key(place: &str, expected: SpkiPin, seen: SpkiPin) -> Self {
-        let address = place.to_owned();
-        let place = Place::Remote {
-            name: address.clone(),
-            address,
-        };
-        Self::wrong_pin(&place, &WrongPin { expected, seen })
+        let (place, wrong) = (Place::unnamed(place), WrongPin { expected, seen });
+        ::client::Error::WrongPin { place, wrong }.into()
     }
 
     /// What kept a connection from being made, or ended it before the answer.
     pub(crate) fn connecting(place: &Place, error: &(dyn Error + 'static)) -> Self {
-        match tls_error(error) {
-            Some(TlsError::InvalidCertificate(CertificateError::Other(why))) => {
-                if let Some(wrong) = why.0.downcast_ref() {
-                    return Self::wrong_pin(place, wrong);
-                }
-            }
-            Some(TlsError::InvalidMessage(_)) => {
-                let detail = format!("what listens at {place} speaks no TLS, so it is no daemon");
-                return Self::failed("no_daemon", detail, remote::AWAY);
-            }
-            Some(_) | None => {}
-        }
-        match (io_kind(error), place) {
-            (Some(io::ErrorKind::PermissionDenied), Place::Socket(_)) => Self::not_permitted(place),
-            (
-                Some(
-                    io::ErrorKind::NotFound
-                    | io::ErrorKind::ConnectionRefused
-                    | io::ErrorKind::NotADirectory
-                    | io::ErrorKind::HostUnreachable
-                    | io::ErrorKind::NetworkUnreachable
-                    | io::ErrorKind::NetworkDown
-                    | io::ErrorKind::AddrNotAvailable,
-                ),
-                _,
-            ) => Self::unreachable(place),
-            (Some(io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock), _) => Self::no_answer(place),
-            _ => {
-                let detail = format!("the daemon at {place} ended the connection before it answered");
-                Self::lost(detail).with_hint_for(place, remote::AWAY)
-            }
-        }
+        ::client::Error::connecting(place, error).into()
     }
 
     /// Nothing came back in time.
@@ -251,6 +214,24 @@ impl Failure {
     }
 }
 
+impl MayPass for Failure {
+    fn is_about_the_link(&self) -> bool {
+        Self::is_about_the_link(self)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ClosedPipe => formatter.write_str("who read this went away"),
+            Self::Problem { problem, .. } => formatter.write_str(&problem.detail),
+        }
+    }
+}
+
+/// So that it passes through the crate `client`, where it was met in what this gives to that.
+impl Error for Failure {}
+
 impl From<io::Error> for Failure {
     /// A local read or write that failed.
     fn from(error: io::Error) -> Self {
@@ -265,33 +246,6 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// The error of TLS in the chain of causes, if there is one.
-pub(crate) fn tls_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a TlsError> {
-    let mut cause: Option<&'a (dyn Error + 'static)> = Some(error);
-    while let Some(error) = cause {
-        if let Some(tls) = error.downcast_ref() {
-            return Some(tls);
-        }
-        // What an io::Error wraps is no source of it, but a part.
-        let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        cause = inner.map(|inner| inner as _).or_else(|| error.source());
-    }
-    None
-}
-
-/// The kind of the first system error in the chain of causes.
-fn io_kind(error: &(dyn Error + 'static)) -> Option<io::ErrorKind> {
-    let mut cause = Some(error);
-    while let Some(error) = cause {
-        if let Some(io) = error.downcast_ref::<io::Error>() {
-            // An io::Error may wrap another that knows more.
-            return io.get_ref().and_then(|inner| io_kind(inner)).or(Some(io.kind()));
-        }
-        cause = error.source();
-    }
-    None
-}
-
 /// What to do where this machine's own daemon does not answer.
 const HUNG: &str = "it is busy: ask again in a moment; where that does not help, `transom restart --force` starts it again, \
                     and sessions go on";
@@ -303,7 +257,7 @@ mod tests {
     use protocol::Problem;
 
     use super::Failure;
-    use crate::place::Place;
+    use ::client::Place;
 
     fn socket() -> Place {
         Place::from(Path::new("/s"))

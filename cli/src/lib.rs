@@ -1,12 +1,10 @@
 //! The command line: one binary, `transom`; `up` runs the daemon, every other verb is a client of one.
 
 mod attach;
-mod attachment;
 mod checks;
 mod client;
 mod duration;
 mod escape;
-mod events;
 mod exit;
 mod failure;
 mod frame;
@@ -15,7 +13,6 @@ mod names;
 mod output;
 mod panics;
 mod patience;
-mod place;
 mod prompt;
 mod qr;
 mod random;
@@ -27,7 +24,6 @@ mod table;
 mod tame;
 mod target;
 mod verbs;
-mod way;
 mod wrap;
 
 use std::process::ExitCode;

@@ -3,21 +3,13 @@
 //! A remote is reached over TLS with the one key that was agreed to. What makes this machine its device, a key and a token,
 //! is in a private file per remote; access tokens are in memory only.
 
-mod access;
-mod address;
-mod https;
-mod key;
-mod newcomer;
+mod kept;
 mod store;
-mod way;
 mod words;
 
 pub(crate) use self::{
-    address::{Address, Link, Malformed},
-    https::{Https, first_sight},
-    newcomer::{Newcomer, Verdict},
+    kept::{device, device_by, through},
     store::{Record, Store},
-    way::RemoteWay,
     words::explained,
 };
 

@@ -7,7 +7,7 @@ use protocol::Problem;
 use crate::{
     client::Client,
     failure::Failure,
-    remote::{self, RemoteWay, Store},
+    remote::{self, Store},
 };
 
 /// Which daemon is meant.
@@ -44,7 +44,7 @@ impl Target {
             Self::Here => Client::of_environment(),
             Self::Remote { name, .. } => {
                 let store = Store::of_environment()?;
-                Ok(Client::of_remote(RemoteWay::to(store, name)?))
+                Ok(Client::of_remote(remote::device(store, name)?))
             }
         }
     }

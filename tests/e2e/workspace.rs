@@ -45,6 +45,7 @@ fn the_access_layer_knows_neither_the_web_app_nor_the_terminal() {
     );
     assert_eq!(workspace_uses("protocol"), ["pairing"]);
     assert!(workspace_uses("pairing").is_empty());
+    assert_eq!(workspace_uses("client"), ["certs", "pairing", "protocol"]);
 }
 
 #[test]
@@ -161,6 +162,7 @@ const RANKS: &[(&str, u8)] = &[
     ("terminal", 0),
     ("web", 0),
     ("protocol", 1),
+    ("client", 2),
     ("server", 2),
     ("daemon", 3),
     ("cli", 4),

@@ -2,6 +2,7 @@
 
 use std::sync::mpsc::Sender;
 
+use ::client::attachment::Event;
 use protocol::attach::{ClientMessage, Mode, ServerMessage};
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
@@ -15,7 +16,7 @@ use super::{
     local::LocalTerminal,
     painter::{Job, Painting},
 };
-use crate::{attachment::Event, failure::Failure};
+use crate::failure::Failure;
 
 /// An attachment with a person at it.
 pub(super) struct Attached {
@@ -91,7 +92,7 @@ impl Attached {
                 self.paint(Job::Back(hello))?;
             }
             Event::Unconfirmed(keys) => self.paint(Job::Unconfirmed(keys))?,
-            Event::Lost(failure) => return Err(failure),
+            Event::Lost(error) => return Err(error.into()),
         }
         Ok(None)
     }

@@ -2,6 +2,7 @@
 
 use std::{io::IsTerminal, os::fd::AsFd, time::Duration};
 
+use ::client::attachment::{Attachment, Begin, Event};
 use protocol::attach::{ClientMessage, Mode, ServerMessage};
 use rustix::fs::{FileType, fstat};
 use tokio::{
@@ -10,12 +11,7 @@ use tokio::{
 };
 
 use super::{End, filter::Filter, keyboard, modes::Modes};
-use crate::{
-    attachment::{Begin, Event, Link},
-    client::Client,
-    failure::Failure,
-    output,
-};
+use crate::{client::Client, failure::Failure, output};
 
 /// Writes the session's output to standard output from its first byte, and sends it standard input if that is a pipe
 /// or a file.
@@ -23,16 +19,31 @@ use crate::{
 /// # Errors
 /// Why it could not be followed to its end; bytes that the daemon no longer has are an error.
 pub(crate) async fn follow(client: &Client, session: &str) -> Result<End, Failure> {
-    let link = Link::open(client, session, Mode::Lossless, Begin::Output, Some(PATIENCE)).await?;
+    let attachment = Attachment::open(
+        client.inner(),
+        session,
+        Mode::Lossless,
+        Begin::Output,
+        Some(PATIENCE),
+    )
+    .await?;
     if has_input() {
-        match Link::open(client, session, Mode::Write, Begin::Screen, Some(PATIENCE)).await {
-            Ok(link) => drop(tokio::spawn(send_input(link, keyboard::read()))),
+        match Attachment::open(
+            client.inner(),
+            session,
+            Mode::Write,
+            Begin::Screen,
+            Some(PATIENCE),
+        )
+        .await
+        {
+            Ok(attachment) => drop(tokio::spawn(send_input(attachment, keyboard::read()))),
             // The program may have ended already: its output and its code are to be had all the same.
             Err(_) => output::note("standard input could not be sent: the program takes none any more"),
         }
     }
     let filter = std::io::stdout().is_terminal().then(Filter::default);
-    pass_on(link, &mut tokio::io::stdout(), filter).await
+    pass_on(attachment, &mut tokio::io::stdout(), filter).await
 }
 
 /// A terminal's input is the shell's, and a device such as `/dev/null` says nothing.
@@ -47,16 +58,16 @@ fn has_input() -> bool {
 }
 
 async fn pass_on(
-    mut link: Link,
+    mut attachment: Attachment,
     to: &mut (impl AsyncWrite + Unpin),
     mut filter: Option<Filter>,
 ) -> Result<End, Failure> {
     let (mut expected, mut modes) = (0, Modes::default());
     loop {
-        let message = match link.events.recv().await {
+        let message = match attachment.events.recv().await {
             Some(Event::Message(message)) => message,
             Some(Event::Away | Event::Back(_) | Event::Unconfirmed(_)) => continue,
-            Some(Event::Lost(failure)) => return Err(failure),
+            Some(Event::Lost(error)) => return Err(error.into()),
             None => return Err(Failure::lost("the link to the daemon ended")),
         };
         match message {
@@ -75,7 +86,7 @@ async fn pass_on(
                 };
                 to.write_all(&bytes).await?;
                 to.flush().await?;
-                link.say.send(ClientMessage::Ack { offset: expected }).ok();
+                attachment.say.send(ClientMessage::Ack { offset: expected }).ok();
             }
             ServerMessage::Snapshot { ground, .. } => return Err(gone(expected, ground)),
             ServerMessage::Exit(exit) => {
@@ -83,9 +94,9 @@ async fn pass_on(
                     to.write_all(&modes.restore()).await?;
                     to.flush().await?;
                 }
-                drop((link.say, link.events));
+                drop((attachment.say, attachment.events));
                 // The goodbye; whether it arrives does not matter any more.
-                link.course.await.ok();
+                attachment.course.await.ok();
                 return Ok(End::Exited(exit));
             }
             ServerMessage::Hello(_)
@@ -106,7 +117,7 @@ fn gone(expected: u64, offset: u64) -> Failure {
 }
 
 /// Sends standard input; its end is the end of the program's input, not of the session.
-async fn send_input(mut link: Link, mut input: Receiver<Vec<u8>>) {
+async fn send_input(mut attachment: Attachment, mut input: Receiver<Vec<u8>>) {
     let (mut sequence, mut applied, mut ended, mut at_line_start) = (0, 0, false, true);
     loop {
         let message = tokio::select! {
@@ -117,7 +128,7 @@ async fn send_input(mut link: Link, mut input: Receiver<Vec<u8>>) {
                 sequence += 1;
                 ClientMessage::Input { sequence, bytes }
             }
-            event = link.events.recv() => match event {
+            event = attachment.events.recv() => match event {
                 Some(Event::Message(message)) => match message {
                     ServerMessage::Output { offset, bytes } => ClientMessage::Ack { offset: offset + bytes.len() as u64 },
                     ServerMessage::Snapshot { ground, .. } => ClientMessage::Ack { offset: ground },
@@ -145,7 +156,7 @@ async fn send_input(mut link: Link, mut input: Receiver<Vec<u8>>) {
                 Some(Event::Lost(_)) | None => return,
             },
         };
-        if link.say.send(message).is_err() {
+        if attachment.say.send(message).is_err() {
             return;
         }
     }

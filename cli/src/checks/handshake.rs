@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use ::client::{Place, install_crypto};
 use certs::{IDENTITY_SERVER_NAME, SpkiPin};
 use rustls::{
     ClientConfig,
@@ -15,7 +16,7 @@ use rustls::{
 use tokio::{net::TcpSocket, time::timeout};
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
-use crate::{failure::Failure, place::Place, way};
+use crate::failure::Failure;
 
 /// Where a listener is reached from this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,11 +68,7 @@ impl Door {
     }
 
     fn place(self) -> Place {
-        let address = self.reached().to_string();
-        Place::Remote {
-            name: address.clone(),
-            address,
-        }
+        Place::unnamed(self.reached())
     }
 
     async fn shake_hands(
@@ -79,7 +76,7 @@ impl Door {
         name: ServerName<'static>,
         mut config: ClientConfig,
     ) -> io::Result<TlsStream<tokio::net::TcpStream>> {
-        way::install_crypto();
+        install_crypto();
         let to = self.reached();
         let socket = match to {
             SocketAddr::V4(_) => TcpSocket::new_v4()?,

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ::client::Https;
 use jiff::{Timestamp, fmt::rfc2822};
 use protocol::access::Health;
 use reqwest::{Method, Response, header::DATE};
@@ -13,7 +14,7 @@ use tokio::{
 use super::Check;
 use crate::{
     failure::Failure,
-    remote::{Https, Record, RemoteWay, Store},
+    remote::{self, Record, Store},
     ssh::Tunnel,
 };
 
@@ -71,7 +72,7 @@ async fn reached(name: &str, record: &Record, found: &mut Vec<Check>) -> Option<
     }
     let detail = format!("`ssh` gets there, and the daemon listens at {}", there.address);
     found.push(Check::ok("ssh", detail));
-    Https::through(name, tunnel, record.pin, record.next_pin())
+    remote::through(name, tunnel, record.pin, record.next_pin())
         .map_err(|failure| found.push(Check::of("ssh", failure)))
         .ok()
 }
@@ -110,7 +111,7 @@ async fn directly(name: &str, record: &Record, found: &mut Vec<Check>) -> Option
             found.push(Check::ok("connect", detail));
             let https = Https::with_next(name, address, record.pin, record.next_pin());
             return https
-                .map_err(|failure| found.push(Check::of("connect", failure)))
+                .map_err(|error| found.push(Check::of("connect", error.into())))
                 .ok();
         }
         Ok(Err(error)) => format!("{address} does not take a connection: {error}"),
@@ -131,7 +132,7 @@ async fn greeted(name: &str, https: &Https, found: &mut Vec<Check>) -> Option<He
         let response = https.send(https.request(Method::GET, "/health")).await?;
         let date = date(&response);
         let body = response.bytes().await;
-        let body = body.map_err(|error| crate::way::broken(https.place(), &error))?;
+        let body = body.map_err(|error| Failure::connecting(https.place(), &error))?;
         Ok::<_, Failure>((date, serde_json::from_slice::<Health>(&body).ok()))
     };
     let asked = timeout(PATIENCE, asked)
@@ -209,11 +210,11 @@ async fn token(name: &str, record: Record, store: Store, https: Https) -> Check 
             format!("`transom whoami --on {name}` finishes it"),
         );
     }
-    let way = match RemoteWay::by(store, name, record, https) {
-        Ok(way) => way,
+    let device = match remote::device_by(store, name, &record, https) {
+        Ok(device) => device,
         Err(failure) => return Check::of("token", failure),
     };
-    match way.who_is_asking().await {
+    match device.who_is_asking().await.map_err(Failure::from) {
         Ok(me) => {
             let role = me.role.map(|role| role.to_string()).unwrap_or_default();
             let label = me.label.unwrap_or_default();

@@ -1,10 +1,10 @@
 //! Whether a certificate is one that this machine's own programs trust: the next best to asking the phone.
 
+use ::client::{install_crypto, tls_error};
 use reqwest::redirect::Policy;
 use rustls::Error as TlsError;
 
 use super::Door;
-use crate::{failure::tls_error, way};
 
 /// What a browser makes of what a listener shows, as far as this machine's own trusted authorities tell.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub(super) enum Trust {
 
 /// Opens the listener by a name or an address, as a browser of this machine would.
 pub(super) async fn trust(door: Door, host: &str) -> Trust {
-    way::install_crypto();
+    install_crypto();
     let at = door.reached();
     let client = reqwest::Client::builder()
         .no_proxy()

@@ -7,6 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use ::client::{Address, Change, Credential};
 use certs::{SpkiPin, files};
 use jiff::Timestamp;
 use pairing::{DeviceId, RequestId, Role};
@@ -14,7 +15,6 @@ use protocol::WireSecret;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
-use super::Address;
 use crate::{client, failure::Failure, ssh::Far};
 
 /// All that makes this machine a device of a remote.
@@ -58,35 +58,49 @@ impl Record {
     /// older versions read.
     pub(crate) const VERSION: u32 = 2;
 
-    /// A record in the form of this version.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "each is a field, and all are needed at once"
-    )]
-    pub(crate) fn new(
-        address: Address,
-        pin: SpkiPin,
-        instance: String,
-        (device_id, label, role): (DeviceId, String, Role),
-        added_at: Timestamp,
-        token: WireSecret,
-        key: WireSecret,
-        uncommitted: RequestId,
-    ) -> Self {
+    /// The record of a credential, in the first form.
+    pub(crate) fn of(credential: Credential, added_at: Timestamp) -> Self {
         Self {
             version: 1,
-            address,
+            address: credential.address,
             ssh: None,
-            pin,
-            instance,
-            device_id,
-            label,
-            role,
+            pin: credential.pin,
+            instance: credential.instance,
+            device_id: credential.device_id,
+            label: credential.label,
+            role: credential.role,
             added_at,
-            token,
-            key,
-            uncommitted: Some(uncommitted),
-            next_pin: None,
+            token: credential.token,
+            key: credential.key,
+            uncommitted: credential.uncommitted,
+            next_pin: credential.next_pin.map(|next| next.to_string()),
+        }
+    }
+
+    /// What makes this machine a device.
+    pub(crate) fn credential(&self) -> Credential {
+        Credential {
+            address: self.address.clone(),
+            pin: self.pin,
+            next_pin: self.next_pin(),
+            instance: self.instance.clone(),
+            device_id: self.device_id,
+            label: self.label.clone(),
+            role: self.role,
+            token: self.token.clone(),
+            key: self.key.clone(),
+            uncommitted: self.uncommitted,
+        }
+    }
+
+    /// The same with a change of its credential.
+    pub(crate) fn with(self, change: &Change) -> Self {
+        let mut credential = self.credential();
+        change.apply(&mut credential);
+        Self {
+            version: self.version,
+            ssh: self.ssh,
+            ..Self::of(credential, self.added_at)
         }
     }
 
@@ -95,33 +109,11 @@ impl Record {
         self.next_pin.as_ref()?.parse().ok()
     }
 
-    /// The same of a daemon that shows this pin, and has said that the other comes next.
-    pub(crate) fn pinned(self, pin: SpkiPin, next: Option<SpkiPin>) -> Self {
-        Self {
-            pin,
-            next_pin: next.map(|next| next.to_string()),
-            ..self
-        }
-    }
-
-    /// The same, as the daemon calls this machine, and by what it may do there.
-    pub(crate) fn known_as(self, label: String, role: Role) -> Self {
-        Self { label, role, ..self }
-    }
-
     /// The same with a way over SSH.
     pub(crate) fn over_ssh(self, far: Far) -> Self {
         Self {
             version: Self::VERSION,
             ssh: Some(far),
-            ..self
-        }
-    }
-
-    /// The same, once the daemon has it as a device.
-    pub(crate) fn committed(self) -> Self {
-        Self {
-            uncommitted: None,
             ..self
         }
     }
@@ -143,12 +135,6 @@ impl Store {
     /// The folder that the environment names; it need not exist.
     pub(crate) fn of_environment() -> Result<Self, Failure> {
         Ok(Self(client::paths()?.remotes()))
-    }
-
-    /// The folder of a test.
-    #[cfg(test)]
-    pub(super) fn in_folder(folder: PathBuf) -> Self {
-        Self(folder)
     }
 
     /// The remotes, by name; those whose file cannot be read are errors of their own.

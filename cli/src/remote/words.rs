@@ -65,3 +65,44 @@ const VERSIONED: &[&str] = &[
     "method_not_allowed",
     "upgrade_required",
 ];
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt},
+        net::UnixListener,
+    };
+
+    use super::explained;
+    use crate::{client::Client, failure::Failure};
+
+    #[tokio::test]
+    async fn what_an_other_version_does_not_know_is_said_with_both_versions() {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("transom.sock");
+        let listener = UnixListener::bind(&socket).unwrap();
+        tokio::spawn(async move {
+            let health = json!({"status": "ok", "version": "99.1.0", "instance": "i"}).to_string();
+            while let Ok((mut stream, _)) = listener.accept().await {
+                assert!(stream.read(&mut [0; 4096]).await.unwrap() > 0);
+                let length = health.len();
+                let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n{health}");
+                stream.write_all(answer.as_bytes()).await.unwrap();
+            }
+        });
+        let client = Client::at(&socket).unwrap();
+        let failure = client.get::<u64>("/sessions").await.unwrap_err();
+        let Failure::Problem { problem, .. } = explained(failure, "desk", &client).await else {
+            panic!("no pipe is written")
+        };
+        assert_eq!(problem.code, "unknown_answer");
+        for part in [
+            "`desk` runs transom 99.1.0",
+            env!("CARGO_PKG_VERSION"),
+            "cannot be done",
+        ] {
+            assert!(problem.hint.contains(part), "{}", problem.hint);
+        }
+    }
+}

@@ -150,10 +150,13 @@ impl Connection {
         if !failure.is_about_the_link() {
             return failure;
         }
-        match self.said.line_with(words::NOT_CARRIED).await {
-            Some(line) => words::not_carried(&self.far, &self.address, &line),
-            None => failure,
-        }
+        self.not_carried().await.unwrap_or(failure)
+    }
+
+    /// Why something that went through the tunnel did not arrive, where `ssh` knows.
+    pub(crate) async fn not_carried(&self) -> Option<Failure> {
+        let line = self.said.line_with(words::NOT_CARRIED).await?;
+        Some(words::not_carried(&self.far, &self.address, &line))
     }
 }
 

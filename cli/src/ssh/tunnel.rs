@@ -5,10 +5,12 @@ use std::{
     sync::Arc,
 };
 
+use ::client::{Address, TunnelError};
+use futures_util::future::BoxFuture;
 use tokio::sync::Mutex;
 
 use super::{Asking, Connection, Far, FarDaemon};
-use crate::{failure::Failure, remote::Address};
+use crate::failure::Failure;
 
 /// A tunnel to a daemon, opened when it is needed, and again where it ended; clones are the same. It ends with the last of them.
 #[derive(Clone, Debug)]
@@ -60,26 +62,6 @@ impl Tunnel {
         self.opened(&mut *self.0.kept.lock().await).await
     }
 
-    /// Opens it unless it is open.
-    ///
-    /// # Errors
-    /// Why it cannot be opened.
-    pub(crate) async fn ready(&self) -> Result<(), Failure> {
-        let mut kept = self.0.kept.lock().await;
-        if kept.connection.as_mut().is_some_and(Connection::is_open) {
-            return Ok(());
-        }
-        self.opened(&mut kept).await.map(drop)
-    }
-
-    /// A failure of what went through it, in `ssh`'s words where it knows better.
-    pub(crate) async fn explained(&self, failure: Failure) -> Failure {
-        match &self.0.kept.lock().await.connection {
-            Some(connection) => connection.explained(failure).await,
-            None => failure,
-        }
-    }
-
     async fn opened(&self, kept: &mut Kept) -> Result<FarDaemon, Failure> {
         kept.connection = None;
         let asking = match kept.has_been_open {
@@ -91,6 +73,32 @@ impl Tunnel {
         kept.connection = Some(connection);
         kept.has_been_open = true;
         Ok(daemon)
+    }
+}
+
+impl ::client::Tunnel for Tunnel {
+    fn ready(&self) -> BoxFuture<'_, Result<(), TunnelError>> {
+        Box::pin(async {
+            let mut kept = self.0.kept.lock().await;
+            if kept.connection.as_mut().is_some_and(Connection::is_open) {
+                return Ok(());
+            }
+            self.opened(&mut kept).await.map(drop).map_err(of_tunnel)
+        })
+    }
+
+    fn not_carried(&self) -> BoxFuture<'_, Option<TunnelError>> {
+        Box::pin(async {
+            let kept = self.0.kept.lock().await;
+            kept.connection.as_ref()?.not_carried().await.map(of_tunnel)
+        })
+    }
+}
+
+fn of_tunnel(failure: Failure) -> TunnelError {
+    TunnelError {
+        may_pass: failure.is_about_the_link(),
+        cause: failure.into(),
     }
 }
 

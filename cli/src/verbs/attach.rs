@@ -1,10 +1,10 @@
 //! `transom attach`: follow a session and type into it.
 
+use ::client::attachment::Begin;
 use protocol::{Problem, attach::Mode, sessions::Session};
 
 use crate::{
     attach::{self, End},
-    attachment::Begin,
     client::Client,
     escape::escape,
     exit,

@@ -19,8 +19,7 @@ use crate::{
     client::{Client, with_query},
     duration, exit,
     failure::Failure,
-    names, output,
-    patience::Patience,
+    names, output, patience,
 };
 
 /// Arguments of `audit`.
@@ -200,7 +199,7 @@ async fn keep_on(
     known: &Rows,
     is_json: bool,
 ) -> Result<u8, Failure> {
-    let mut patience = Patience::bounded();
+    let mut patience = patience::bounded();
     loop {
         let next = AuditQuery {
             after: Some(last),

@@ -1,5 +1,6 @@
 //! `transom doctor`: what is wrong, and what to do about it.
 
+use ::client::Place;
 use anstyle::{AnsiColor, Style};
 use daemon::{Config, Paths, config::TailnetMode};
 use jiff::Timestamp;
@@ -11,7 +12,6 @@ use crate::{
     exit,
     failure::Failure,
     output,
-    place::Place,
     target::Target,
     wrap::wrap,
 };

@@ -3,6 +3,10 @@
 mod last_lines;
 mod sink;
 
+use ::client::{
+    Patience,
+    attachment::{self, Begin},
+};
 use protocol::{
     attach::{ClientMessage, Mode, ServerMessage},
     sessions::{Output, OutputQuery, Session},
@@ -10,12 +14,10 @@ use protocol::{
 
 use self::sink::Sink;
 use crate::{
-    attachment::{self, Begin},
     client::{Client, with_query},
     exit,
     failure::Failure,
-    names, output,
-    patience::Patience,
+    names, output, patience,
     target::Target,
 };
 
@@ -57,7 +59,7 @@ pub(crate) async fn run(args: &Args, target: &Target) -> Result<u8, Failure> {
     let mut logs = Logs {
         client,
         session,
-        patience: Patience::bounded(),
+        patience: patience::bounded(),
         sink: Sink::of_stdout(args.json),
         next: begin,
         lacks: false,
@@ -143,7 +145,7 @@ impl Logs {
         let begin = Begin::Offset(self.next.unwrap_or_default());
         let id = &self.session.id;
         let (mut outgoing, mut incoming) =
-            attachment::attach(&self.client, id, Mode::Lossless, begin).await?;
+            attachment::attach(self.client.inner(), id, Mode::Lossless, begin).await?;
         self.patience.worked();
         loop {
             match incoming.next().await? {

@@ -8,9 +8,9 @@ use std::{
     time::Duration,
 };
 
+use ::client::{Address, Error, Https};
 use certs::SpkiPin;
 use protocol::access::Health;
-use reqwest::Method;
 use serde::Serialize;
 use tokio::{
     net::lookup_host,
@@ -24,9 +24,8 @@ use crate::{
     exit,
     failure::Failure,
     output,
-    remote::{Address, Https, Store},
+    remote::Store,
     ssh::{Asking, Connection, Destination, Far, FarDaemon, free_port},
-    way,
 };
 
 /// Arguments of `open`.
@@ -156,17 +155,11 @@ async fn check(connection: &Connection, far: &Far, daemon: &FarDaemon, port: u16
         port,
     };
     let https = Https::to(&far.destination.to_string(), &near, daemon.pin)?;
-    let answered = async {
-        let response = https.send(https.request(Method::GET, "/health")).await?;
-        let body = way::done(response, https.place()).await?.bytes().await;
-        body.map_err(|error| way::broken(https.place(), &error))
-    };
-    let body = match answered.await {
-        Ok(body) => body,
-        Err(failure) => return Err(connection.explained(failure).await),
-    };
-    match serde_json::from_slice::<Health>(&body) {
+    match https.get::<Health>("/health").await {
         Ok(health) if health.instance == daemon.instance => Ok(()),
+        Err(error) if !matches!(error, Error::NotUnderstood(..)) => {
+            Err(connection.explained(error.into()).await)
+        }
         _ => Err(Failure::failed(
             "no_daemon",
             format!(

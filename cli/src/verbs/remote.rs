@@ -5,15 +5,12 @@ mod list;
 mod rename;
 mod rm;
 
+use ::client::Address;
 use jiff::Timestamp;
 use pairing::{DeviceId, Role};
 use serde::Serialize;
 
-use crate::{
-    failure::Failure,
-    remote::{Address, Record},
-    ssh::Destination,
-};
+use crate::{failure::Failure, remote::Record, ssh::Destination};
 
 /// Arguments of `remote`.
 #[derive(Debug, clap::Args)]

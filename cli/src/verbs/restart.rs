@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ::client::Place;
 use protocol::{
     Problem,
     access::{Health, Restart, Restarted, Restarting, Status},
@@ -11,9 +12,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use self::hung::Hung;
 use super::up;
-use crate::{
-    client, client::Client, escape::escape, exit, failure::Failure, output, place::Place, start, stopped,
-};
+use crate::{client, client::Client, escape::escape, exit, failure::Failure, output, start, stopped};
 
 mod hung;
 

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, env, ffi::OsString};
 
+use ::client::attachment::Begin;
 use protocol::{
     attach::Mode,
     sessions::{NewSession, Session, SessionState, Size},
@@ -9,7 +10,6 @@ use protocol::{
 
 use crate::{
     attach::{self, End, plain},
-    attachment::Begin,
     client::Client,
     escape::escape,
     exit,

@@ -15,8 +15,7 @@ use crate::{
     escape::escape,
     exit,
     failure::Failure,
-    names, output,
-    patience::Patience,
+    names, output, patience,
     target::Target,
 };
 
@@ -100,7 +99,7 @@ fn ended(waited: &Waited) -> String {
 
 /// Asks again for as long as nothing came true and there is time: one question takes an hour at most.
 async fn until(client: &Client, id: &str, args: &Args, deadline: Option<Instant>) -> Result<Waited, Failure> {
-    let mut patience = Patience::bounded();
+    let mut patience = patience::bounded();
     loop {
         let left = deadline.map_or(LONGEST, |deadline| deadline - Instant::now());
         let turn = left.min(LONGEST);

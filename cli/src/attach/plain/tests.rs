@@ -1,5 +1,6 @@
 use std::{path::PathBuf, time::Duration};
 
+use ::client::attachment::{Attachment, Begin};
 use futures_util::{SinkExt, StreamExt};
 use protocol::{
     attach::{CLOSE_RESTARTING, CLOSE_REVOKED, ClientMessage, Hello, Mode, ServerMessage, UNREADABLE},
@@ -15,12 +16,7 @@ use tokio_tungstenite::{
 };
 
 use super::{End, MOST_UNCONFIRMED, end_of_input, pass_on, send_input};
-use crate::{
-    attach::filter::Filter,
-    attachment::{Begin, Link},
-    client::Client,
-    failure::Failure,
-};
+use crate::{attach::filter::Filter, client::Client, failure::Failure};
 
 /// A daemon that sends what it is told to, then closes with a code.
 struct Daemon {
@@ -64,8 +60,8 @@ impl Daemon {
 
     async fn follow(&self, filter: Option<Filter>) -> (Result<End, Failure>, Vec<u8>) {
         let client = Client::at(&self.socket).unwrap();
-        let link = Link::open(
-            &client,
+        let link = Attachment::open(
+            client.inner(),
             "ses_1",
             Mode::Lossless,
             Begin::Output,
@@ -188,7 +184,7 @@ async fn input_goes_on_where_a_new_connection_says_that_all_of_it_arrived() {
         attached
     };
     let client = Client::at(&socket).unwrap();
-    let open = Link::open(&client, "ses_1", Mode::Write, Begin::Screen, None);
+    let open = Attachment::open(client.inner(), "ses_1", Mode::Write, Begin::Screen, None);
     let (link, mut first) = tokio::join!(open, attached(Some(0)));
     let (chunks, input) = mpsc::channel(1);
     tokio::spawn(send_input(link.unwrap(), input));

@@ -1,5 +1,6 @@
 use std::{fs, os::unix::fs::MetadataExt};
 
+use ::client::{Change, Credential};
 use certs::files;
 use protocol::WireSecret;
 use tempfile::TempDir;
@@ -14,22 +15,21 @@ fn store() -> (TempDir, Store) {
 }
 
 fn record(label: &str) -> Record {
-    Record::new(
-        "desk:7443".parse().unwrap(),
-        "sha256/LHDhK3oGRvkiefQnx7OOczTY5Tic_xZ6HcMOc_gmtoM"
+    let credential = Credential {
+        address: "desk:7443".parse().unwrap(),
+        pin: "sha256/LHDhK3oGRvkiefQnx7OOczTY5Tic_xZ6HcMOc_gmtoM"
             .parse()
             .unwrap(),
-        "0011223344556677".to_owned(),
-        (
-            "dev_0000000000000001".parse().unwrap(),
-            label.to_owned(),
-            pairing::Role::Viewer,
-        ),
-        jiff::Timestamp::UNIX_EPOCH,
-        WireSecret::new("tsm_dev_secret"),
-        WireSecret::new("a key"),
-        "req_0000000000000001".parse().unwrap(),
-    )
+        next_pin: None,
+        instance: "0011223344556677".to_owned(),
+        device_id: "dev_0000000000000001".parse().unwrap(),
+        label: label.to_owned(),
+        role: pairing::Role::Viewer,
+        token: WireSecret::new("tsm_dev_secret"),
+        key: WireSecret::new("a key"),
+        uncommitted: Some("req_0000000000000001".parse().unwrap()),
+    };
+    Record::of(credential, jiff::Timestamp::UNIX_EPOCH)
 }
 
 fn code<T: std::fmt::Debug>(result: Result<T, Failure>) -> String {
@@ -70,10 +70,12 @@ fn a_change_that_was_cut_off_leaves_the_former_and_does_not_stop_the_next() {
     assert_eq!(store.get("desk").unwrap().label, "former");
     assert_eq!(store.list().unwrap().len(), 1);
     let device = record("former").device_id;
+    let known = Change::Known {
+        label: "new".to_owned(),
+        role: pairing::Role::Viewer,
+    };
     let changed = store.change("desk", device, |record| {
-        record
-            .committed()
-            .known_as("new".to_owned(), pairing::Role::Viewer)
+        record.with(&Change::Committed).with(&known)
     });
     changed.unwrap();
     let kept = store.get("desk").unwrap();
@@ -85,7 +87,9 @@ fn a_remote_that_was_removed_meanwhile_does_not_come_back() {
     let (_folder, store) = store();
     store.insert("desk", &record("laptop")).unwrap();
     store.remove("desk").unwrap();
-    let changed = store.change("desk", record("laptop").device_id, Record::committed);
+    let changed = store.change("desk", record("laptop").device_id, |record| {
+        record.with(&Change::Committed)
+    });
     assert_eq!(code(changed), "unknown_remote");
     assert!(store.list().unwrap().is_empty());
 }

@@ -15,7 +15,7 @@ use tokio_tungstenite::{
 };
 
 use super::{Logs, sink::Sink};
-use crate::{client::Client, patience::Patience};
+use crate::{client::Client, patience};
 
 /// What was written.
 #[derive(Clone, Default)]
@@ -66,7 +66,7 @@ fn logs(client: Client, written: Written) -> Logs {
     Logs {
         client,
         session: crate::verbs::ls::tests::session("a", "idle", 1),
-        patience: Patience::bounded(),
+        patience: patience::bounded(),
         sink: Sink::of_bytes(written),
         next: Some(0),
         lacks: false,

@@ -2,22 +2,16 @@
 
 use std::{collections::BTreeMap, pin::pin};
 
+use ::client::events::{self, Update};
 use protocol::{events::Event, sessions::Session};
 
-use crate::{
-    client::Client,
-    events::{self, Update},
-    exit,
-    failure::Failure,
-    output,
-    patience::Patience,
-};
+use crate::{client::Client, exit, failure::Failure, output, patience};
 
 /// Prints each session, and then each change, until nobody reads any more.
 pub(super) async fn print(client: Client) -> Result<u8, Failure> {
     // Where no daemon runs, that is said instead of waited out.
     client.get::<Vec<Session>>("/sessions").await?;
-    let mut updates = events::follow(client, Patience::bounded());
+    let mut updates = events::follow(client.inner().clone(), patience::bounded());
     let mut known = Known::default();
     let mut gone = pin!(output::reader_gone());
     loop {
@@ -77,7 +71,7 @@ mod tests {
     use protocol::events::Event;
 
     use super::{super::rows::tests::session, Known};
-    use crate::events::Update;
+    use ::client::events::Update;
 
     fn told(known: &mut Known, update: Update) -> Vec<String> {
         let events = known.take(update).into_iter();

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use ::client::events::Update;
 use anstyle::Style;
 use jiff::Timestamp;
 use protocol::{
@@ -12,7 +13,6 @@ use protocol::{
 use super::{keys::Key, rows};
 use crate::{
     duration,
-    events::Update,
     frame::{Frame, Span},
     output::STRONG,
     table::cut,
@@ -141,7 +141,7 @@ mod tests {
         },
         View,
     };
-    use crate::events::Update;
+    use ::client::events::Update;
 
     fn shown(view: &mut View, columns: u16, rows: u16) -> Vec<String> {
         let now = Timestamp::from_second(180).unwrap();

@@ -1,5 +1,9 @@
 //! `ls --watch` on a terminal.
 
+use ::client::{
+    Error, Patience,
+    events::{self, Update},
+};
 use jiff::Timestamp;
 use protocol::sessions::Session;
 use tokio::sync::mpsc::Receiver;
@@ -10,12 +14,10 @@ use super::{
 };
 use crate::{
     client::Client,
-    events::{self, Update},
     exit,
     failure::Failure,
     full_screen::{FullScreen, Turn},
     output,
-    patience::Patience,
 };
 
 /// Shows the sessions until told to stop.
@@ -23,7 +25,7 @@ pub(super) async fn show(client: Client) -> Result<u8, Failure> {
     // Where no daemon runs, that is said instead of waited out.
     client.get::<Vec<Session>>("/sessions").await?;
     let mut watch = Watch {
-        updates: events::follow(client, Patience::endless()),
+        updates: events::follow(client.inner().clone(), Patience::endless()),
         view: View::default(),
         screen: FullScreen::enter(true)?,
     };
@@ -31,7 +33,7 @@ pub(super) async fn show(client: Client) -> Result<u8, Failure> {
 }
 
 struct Watch {
-    updates: Receiver<Result<Update, Failure>>,
+    updates: Receiver<Result<Update, Error>>,
     view: View,
     screen: FullScreen,
 }

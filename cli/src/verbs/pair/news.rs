@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ::client::Patience;
 use protocol::pairing::{OfferView, RequestView};
 use serde::de::DeserializeOwned;
 use tokio::{
@@ -9,7 +10,7 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use crate::{client::Client, failure::Failure, patience::Patience};
+use crate::{client::Client, failure::Failure, patience};
 
 /// What becomes known.
 #[derive(Clone, Debug)]
@@ -29,9 +30,9 @@ pub(super) enum News {
 pub(super) fn of_offers(client: &Client, screen: bool) -> Receiver<Result<News, Failure>> {
     let (tell, told) = mpsc::channel(QUEUE);
     let patience = if screen {
-        Patience::silent()
-    } else {
         Patience::bounded()
+    } else {
+        patience::bounded()
     };
     let (requests, offers) = ("/pairing/requests", "/pairing/offers");
     tokio::spawn(follow(
@@ -45,7 +46,7 @@ pub(super) fn of_offers(client: &Client, screen: bool) -> Receiver<Result<News, 
         client.clone(),
         offers,
         News::Offers,
-        Patience::silent(),
+        Patience::bounded(),
         tell,
     ));
     told
@@ -58,7 +59,7 @@ pub(super) fn of_requests(client: &Client) -> Receiver<Result<News, Failure>> {
         client.clone(),
         "/pairing/requests",
         News::Requests,
-        Patience::silent(),
+        Patience::bounded(),
         tell,
     ));
     told

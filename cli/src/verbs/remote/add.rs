@@ -2,9 +2,11 @@
 
 use std::{fs, io::IsTerminal};
 
+use ::client::{Address, Change, Https, Link, Malformed, Newcomer, Verdict, first_sight};
 use certs::SpkiPin;
+use jiff::Timestamp;
 use pairing::Label;
-use protocol::Problem;
+use protocol::{Problem, pairing::OfferProof};
 
 use super::View;
 use crate::{
@@ -12,8 +14,8 @@ use crate::{
     escape::escape,
     exit,
     failure::Failure,
-    output, prompt,
-    remote::{Address, Https, Link, Newcomer, Record, RemoteWay, Store, Verdict, first_sight},
+    output, patience, prompt,
+    remote::{self, Record, Store},
     ssh::{Destination, Far, Tunnel},
 };
 
@@ -74,14 +76,15 @@ pub(super) async fn run(args: &Args, json: bool) -> Result<u8, Failure> {
         Verdict::Ended(cause) => return Err(ended(&name, cause.as_deref())),
         Verdict::Late => return Err(late(&name)),
     };
-    let record = newcomer.exchange(&nonce, label.as_str()).await?;
+    let mut credential = newcomer.exchange(&nonce).await?;
+    let record = Record::of(credential.clone(), Timestamp::now());
     let record = match far {
         Some(far) => record.over_ssh(far),
         None => record,
     };
     // What is lost after the commit is lost for good; what is kept before it is finished at the next use.
     store.insert(&name, &record)?;
-    newcomer.commit(&record).await?;
+    newcomer.commit(&mut credential).await?;
     let record = settled(&store, &name, &record, &newcomer).await?;
     if json {
         output::json(&View::of(&name, &record))?;
@@ -106,7 +109,7 @@ async fn directly(args: &Args, name: &str, link: Link, label: &Label) -> Result<
     };
     let has_offer = offer.is_some();
     let https = Https::to(name, &link.address, pin)?;
-    let newcomer = Newcomer::ask(https, &link.address, label.as_str(), offer).await?;
+    let newcomer = asked(https, &link.address, label, offer).await?;
     show(
         &newcomer,
         match has_offer {
@@ -122,23 +125,34 @@ async fn over_ssh(args: &Args, name: &str, far: &Far, label: &Label) -> Result<N
     let tunnel = Tunnel::to(far.clone())?;
     let daemon = tunnel.open().await?;
     agreed(args.pin.as_deref(), daemon.pin)?;
-    let address: Address = daemon.address.parse().map_err(|why: crate::remote::Malformed| {
+    let address: Address = daemon.address.parse().map_err(|why: Malformed| {
         let hint = "daemon and command are of different versions";
         Failure::failed("unknown_answer", why.0, hint)
     })?;
-    let https = Https::through(name, tunnel, daemon.pin, None)?;
-    let newcomer = Newcomer::ask(https, &address, label.as_str(), None).await?;
+    let https = remote::through(name, tunnel, daemon.pin, None)?;
+    let newcomer = asked(https, &address, label, None).await?;
     let there = format!("ssh {} {}", far.destination, far.program());
     show(&newcomer, Decided::There(&there));
     Ok(newcomer)
 }
 
+/// Asks to be paired, and bears with a daemon that is away in the words of a command.
+async fn asked(
+    https: Https,
+    address: &Address,
+    label: &Label,
+    offer: Option<OfferProof>,
+) -> Result<Newcomer, Failure> {
+    let newcomer = Newcomer::ask(https, address, label.as_str(), offer).await?;
+    Ok(newcomer.with_patience(patience::bounded()))
+}
+
 /// Keeps that the daemon has it, and what it calls this machine.
 async fn settled(store: &Store, name: &str, record: &Record, newcomer: &Newcomer) -> Result<Record, Failure> {
-    let record = store.change(name, record.device_id, Record::committed)?;
-    let way = RemoteWay::by(store.clone(), name, record.clone(), newcomer.https().clone())?;
+    let record = store.change(name, record.device_id, |record| record.with(&Change::Committed))?;
+    let device = remote::device_by(store.clone(), name, &record, newcomer.https().clone())?;
     // It is paired, whether that can be asked now or not; what is answered is kept.
-    Client::of_remote(way).who_am_i().await.ok();
+    Client::of_remote(device).who_am_i().await.ok();
     store.get(name)
 }
 
@@ -164,7 +178,7 @@ fn wanted(args: &Args) -> Result<Wanted, Failure> {
             "leave it out, or give user@host",
         ));
     }
-    let link = text.parse().map_err(|why: crate::remote::Malformed| {
+    let link = text.parse().map_err(|why: Malformed| {
         Failure::usage(
             why.0,
             "give an address, as in https://desk:7443, the whole link of `transom pair`, or user@host for a way over SSH",

@@ -7,7 +7,7 @@ use crate::{
     exit,
     failure::Failure,
     output,
-    remote::{RemoteWay, Store},
+    remote::{self, Store},
 };
 
 /// Arguments of `remote rm`.
@@ -44,7 +44,7 @@ pub(super) async fn run(args: &Args, json: bool) -> Result<u8, Failure> {
 
 /// Whether it was still trusted there; it is not any more.
 async fn sign_out(store: &Store, name: &str) -> Result<bool, Failure> {
-    let client = Client::of_remote(RemoteWay::to(store.clone(), name)?);
+    let client = Client::of_remote(remote::device(store.clone(), name)?);
     match client.delete::<Revoked>("/devices/self").await {
         Ok(_) => Ok(true),
         Err(failure) if failure.is_final_rejection() => Ok(false),

@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use ::client::Place;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
@@ -18,7 +19,7 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-use crate::{failure::Failure, place::Place};
+use crate::failure::Failure;
 
 /// The process that listens on a socket.
 #[derive(Debug)]

@@ -1,8 +1,8 @@
-//! The way to a remote daemon, as a device of it.
+//! The way to a daemon elsewhere, as a device of it.
 
 use std::{
     mem,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use certs::SpkiPin;
@@ -11,57 +11,53 @@ use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use serde_json::json;
 use tokio::sync::OnceCell;
 
-use super::{Https, Record, Store, access::Access, key::DeviceKey};
 use crate::{
-    client::{refused, understood},
-    failure::Failure,
-    output,
+    access::Access,
+    error::Error,
+    https::Https,
+    key::DeviceKey,
     place::Place,
-    ssh::Tunnel,
-    way,
-    way::WebSocket,
+    store::{Change, Credential, Store},
+    way::{self, WebSocket},
 };
 
-/// HTTPS with the remote's own key, with the credentials that this machine has there.
+/// HTTPS with the daemon's own key, with the credential that a device has there. Its access token is renewed without a word.
 #[derive(Debug)]
-pub(crate) struct RemoteWay {
-    name: String,
+pub struct Device {
     https: Https,
     access: Access,
-    record: Record,
-    store: Store,
-    /// Set once the daemon is known to have this machine as a device.
+    credential: Credential,
+    store: Arc<dyn Store>,
+    /// Set once the daemon is known to have this device.
     committed: OnceCell<()>,
     /// What is kept of the daemon's pin and the one that comes next.
     pins: Mutex<(SpkiPin, Option<SpkiPin>)>,
 }
 
-impl RemoteWay {
-    /// The way to the remote of this name; nothing is connected yet.
-    pub(crate) fn to(store: Store, name: &str) -> Result<Self, Failure> {
-        let record = store.get(name)?;
-        let https = match &record.ssh {
-            Some(far) => Https::through(name, Tunnel::to(far.clone())?, record.pin, record.next_pin())?,
-            None => Https::with_next(name, &record.address, record.pin, record.next_pin())?,
-        };
-        Self::by(store, name, record, https)
+impl Device {
+    /// The way to the daemon of this credential, straight to its address; nothing is connected yet.
+    ///
+    /// # Errors
+    /// The key in the credential cannot be read.
+    pub fn new(credential: Credential, store: Arc<dyn Store>) -> Result<Self, Error> {
+        let name = credential.address.to_string();
+        let (address, pin, next) = (&credential.address, credential.pin, credential.next_pin);
+        let https = Https::with_next(&name, address, pin, next)?;
+        Self::by(https, credential, store)
     }
 
-    /// The way to the remote of this name by a client that leads there already.
-    pub(crate) fn by(store: Store, name: &str, record: Record, https: Https) -> Result<Self, Failure> {
-        let key = DeviceKey::read(&record.key).ok_or_else(|| {
-            Failure::failed(
-                "damaged_remote",
-                format!("the key of the remote `{name}` cannot be read"),
-                format!("`transom remote rm --forget {name}`, then add it again"),
-            )
-        })?;
-        let pins = Mutex::new((record.pin, record.next_pin()));
+    /// The same by a client that leads there already.
+    ///
+    /// # Errors
+    /// The key in the credential cannot be read.
+    pub fn by(https: Https, credential: Credential, store: Arc<dyn Store>) -> Result<Self, Error> {
+        let key = DeviceKey::read(&credential.key).ok_or_else(|| Error::DamagedKey(https.place().clone()))?;
+        let pins = Mutex::new((credential.pin, credential.next_pin));
+        let token = credential.token.clone();
         Ok(Self {
-            name: name.to_owned(),
-            access: Access::new(https.clone(), record.device_id, record.token.clone(), key),
+            access: Access::new(https.clone(), credential.device_id, token, key),
             https,
-            record,
+            credential,
             store,
             committed: OnceCell::new(),
             pins,
@@ -69,7 +65,7 @@ impl RemoteWay {
     }
 
     /// Where it leads, for errors.
-    pub(crate) fn place(&self) -> &Place {
+    pub fn place(&self) -> &Place {
         self.https.place()
     }
 
@@ -78,11 +74,11 @@ impl RemoteWay {
         self.https.request(method, path)
     }
 
-    /// Sends a request with what this machine can show, proving its key where that is asked for.
+    /// Sends a request with what this device can show, proving its key where that is asked for.
     ///
     /// # Errors
     /// Why there is no answer, or the daemon's refusal.
-    pub(crate) async fn send(&self, request: RequestBuilder) -> Result<Response, Failure> {
+    pub(crate) async fn send(&self, request: RequestBuilder) -> Result<Response, Error> {
         let answered = self.try_to_send(request).await;
         if answered.is_ok() {
             self.keep_pins().await;
@@ -90,18 +86,18 @@ impl RemoteWay {
         answered
     }
 
-    /// Who this machine is there, without keeping anything that is learned by asking.
+    /// Who this is there, without keeping anything that is learned by asking.
     ///
     /// # Errors
-    /// As [`RemoteWay::send`].
-    pub(crate) async fn who_is_asking(&self) -> Result<WhoAmI, Failure> {
+    /// As a request that is sent.
+    pub async fn who_is_asking(&self) -> Result<WhoAmI, Error> {
         let response = self.try_to_send(self.request(Method::GET, "/whoami")).await?;
         let body = response.bytes().await;
         let body = body.map_err(|error| way::broken(self.place(), &error))?;
-        understood(&body)
+        way::understood(&body)
     }
 
-    async fn try_to_send(&self, request: RequestBuilder) -> Result<Response, Failure> {
+    async fn try_to_send(&self, request: RequestBuilder) -> Result<Response, Error> {
         self.committed.get_or_try_init(|| self.commit()).await?;
         let again = request.try_clone();
         let shown = self.access.shown().await?;
@@ -113,7 +109,7 @@ impl RemoteWay {
         }
         let body = response.bytes().await;
         let body = body.map_err(|error| way::broken(self.place(), &error))?;
-        let refusal = refused(status, &body);
+        let refusal = Error::refused(status, &body);
         // An access token ends before its device does: only what is said of the device itself is the last word.
         if shown.is_device_token && refusal.is_final_rejection() {
             return Err(refusal);
@@ -131,10 +127,10 @@ impl RemoteWay {
     ///
     /// # Errors
     /// What kept the connection from being made, or the daemon's refusal.
-    pub(crate) async fn upgrade(&self, path: &str) -> Result<WebSocket, Failure> {
+    pub(crate) async fn upgrade(&self, path: &str) -> Result<WebSocket, Error> {
         let shown = self.access.shown().await?;
         match self.https.upgrade(path, shown.bearer.expose()).await {
-            Err(failure) if failure.is_rejection() => {}
+            Err(refusal) if refusal.is_rejection() => {}
             other => return other,
         }
         // What comes with a refused upgrade may be cut short: whoami says for certain whether this device is one no more, and
@@ -144,42 +140,28 @@ impl RemoteWay {
         self.https.upgrade(path, shown.bearer.expose()).await
     }
 
-    /// Keeps what the daemon says that this machine is, as its owner may have changed it.
+    /// Keeps what the daemon says that this device is, as its owner may have changed it.
     pub(crate) fn keep_known_as(&self, me: &WhoAmI) {
         let (Some(label), Some(role)) = (&me.label, me.role) else {
             return;
         };
-        let known_as = |record: Record| record.known_as(label.clone(), role);
-        let is_news = (&self.record.label, self.record.role) != (label, role);
-        if is_news && let Err(Failure::Problem { problem, .. }) = self.change(known_as) {
-            let (name, why) = (&self.name, &problem.detail);
-            output::note(&format!(
-                "what this machine is to `{name}` could not be kept: {why}"
-            ));
+        if (&self.credential.label, self.credential.role) != (label, role) {
+            let label = label.clone();
+            // What is not kept is told again to the next that asks.
+            self.store.change(&Change::Known { label, role }).ok();
         }
     }
 
-    fn change(&self, change: impl FnOnce(Record) -> Record) -> Result<Record, Failure> {
-        self.store.change(&self.name, self.record.device_id, change)
-    }
-
-    async fn ask(&self, request: RequestBuilder, bearer: &str) -> Result<Response, Failure> {
+    async fn ask(&self, request: RequestBuilder, bearer: &str) -> Result<Response, Error> {
         self.https.send(request.bearer_auth(bearer)).await
     }
 
     /// Keeps which key the daemon shows, and which it said would come next, and tells it so. What was asked for is done by then, so
-    /// that nothing here fails it: what cannot be kept is a warning, once, and is tried again by the next command.
+    /// that nothing here fails it: what cannot be kept is for the store to say, and is tried again by the next process.
     async fn keep_pins(&self) {
         let announced = self.access.announced().await;
-        let next = match self.kept_anew(announced) {
-            Ok(Some(next)) => next,
-            Ok(None) => return,
-            Err(Failure::Problem { problem, .. }) => {
-                let (name, why) = (&self.name, &problem.detail);
-                output::note(&format!("which key `{name}` shows could not be kept: {why}"));
-                return;
-            }
-            Err(Failure::ClosedPipe) => return,
+        let Some(next) = self.kept_anew(announced) else {
+            return;
         };
         let told = KeptPin {
             next_pin: next.to_string(),
@@ -191,52 +173,41 @@ impl RemoteWay {
         }
     }
 
-    /// Keeps on the disk which key is shown, and which comes next; gives the latter where it is news.
-    fn kept_anew(&self, announced: Option<SpkiPin>) -> Result<Option<SpkiPin>, Failure> {
+    /// Keeps in the store which key is shown, and which comes next; gives the latter where it is news, and kept.
+    fn kept_anew(&self, announced: Option<SpkiPin>) -> Option<SpkiPin> {
         let mut kept = self.pins.lock().unwrap_or_else(PoisonError::into_inner);
         let shown = self.https.pin();
         // Once it has come there is no next; until then, one that was announced is not taken back.
         let next = announced.or_else(|| kept.1.filter(|next| *next != shown));
         if *kept == (shown, next) {
-            return Ok(None);
+            return None;
         }
         let former = mem::replace(&mut *kept, (shown, next));
-        let pinned = |record: Record| record.committed().pinned(shown, next);
-        self.change(pinned)?;
-        Ok(next.filter(|_| next != former.1))
+        self.store.change(&Change::Pins { pin: shown, next }).ok()?;
+        next.filter(|_| next != former.1)
     }
 
     /// Finishes a pairing that was cut off between the token and its commit.
-    async fn commit(&self) -> Result<(), Failure> {
-        let Some(id) = self.record.uncommitted else {
+    async fn commit(&self) -> Result<(), Error> {
+        let Some(id) = self.credential.uncommitted else {
             return Ok(());
         };
         let path = format!("/pairing/requests/{id}/commit");
         let request = self.request(Method::POST, &path).json(&json!({}));
-        let response = self.ask(request, self.record.token.expose()).await?;
-        if let Err(failure) = way::done(response, self.place()).await {
-            return Err(match is_too_late(&failure) {
-                true => unfinished(&self.name),
-                false => failure,
+        let response = self.ask(request, self.credential.token.expose()).await?;
+        if let Err(refusal) = way::done(response, self.place()).await {
+            return Err(match is_too_late(&refusal) {
+                true => Error::PairingUnfinished(self.place().clone()),
+                false => refusal,
             });
         }
-        self.change(Record::committed)?;
-        Ok(())
+        self.store.change(&Change::Committed).map_err(Error::Store)
     }
 }
 
-fn unfinished(name: &str) -> Failure {
-    Failure::failed(
-        "pairing_unfinished",
-        format!("the pairing with `{name}` was cut off before its end, and its time is over"),
-        format!("`transom remote rm --forget {name}`, then add it again"),
-    )
-}
-
 /// Whether the daemon knows no pairing any more that could be finished. Any other refusal speaks for itself.
-fn is_too_late(refusal: &Failure) -> bool {
-    let codes = ["unknown_token", "request_expired", "unknown_request", "not_found"];
-    matches!(refusal, Failure::Problem { problem, .. } if codes.contains(&problem.code.as_str()))
+fn is_too_late(refusal: &Error) -> bool {
+    ["unknown_token", "request_expired", "unknown_request", "not_found"].contains(&refusal.code())
 }
 
 #[cfg(test)]
@@ -245,11 +216,11 @@ mod tests {
     use protocol::Problem;
 
     use super::is_too_late;
-    use crate::failure::Failure;
+    use crate::error::Error;
 
     #[test]
     fn only_what_says_that_a_pairing_is_over_hides_why_it_cannot_be_finished() {
-        let is_too_late = |code| is_too_late(&Failure::answered(Problem::new(401, code, "d", "h")));
+        let is_too_late = |code| is_too_late(&Error::Refused(Box::new(Problem::new(401, code, "d", "h"))));
         assert!(is_too_late(CommitError::UnknownToken.code()));
         assert!(is_too_late(CommitError::Expired.code()));
         for code in [

@@ -1,4 +1,4 @@
-//! Who this machine is to a remote: the device token, and the access tokens that a proof of its key gives (access.md 4).
+//! Who this is to a daemon elsewhere: the device token, and the access tokens that a proof of its key gives (access.md 4).
 
 use std::time::Duration;
 
@@ -14,12 +14,16 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-use super::{Https, key::DeviceKey};
-use crate::{client::refused, failure::Failure, way};
+use crate::{
+    error::{Error, Unknown},
+    https::Https,
+    key::DeviceKey,
+    way,
+};
 
-/// The credentials of this machine for one remote.
+/// The credentials of a device of one daemon.
 #[derive(Debug)]
-pub(super) struct Access {
+pub(crate) struct Access {
     https: Https,
     device_id: DeviceId,
     token: WireSecret,
@@ -30,11 +34,11 @@ pub(super) struct Access {
 
 /// What a request shows.
 #[derive(Clone, Debug)]
-pub(super) struct Shown {
+pub(crate) struct Shown {
     /// The bearer token.
-    pub(super) bearer: WireSecret,
+    pub(crate) bearer: WireSecret,
     /// Whether it is the device token itself.
-    pub(super) is_device_token: bool,
+    pub(crate) is_device_token: bool,
     /// How many proofs were made before.
     proofs: u64,
 }
@@ -56,7 +60,7 @@ struct AccessToken {
 }
 
 impl Access {
-    pub(super) fn new(https: Https, device_id: DeviceId, token: WireSecret, key: DeviceKey) -> Self {
+    pub(crate) fn new(https: Https, device_id: DeviceId, token: WireSecret, key: DeviceKey) -> Self {
         Self {
             https,
             device_id,
@@ -67,7 +71,7 @@ impl Access {
     }
 
     /// What to show now: an access token that is far from its end, or the device token where none was asked for yet.
-    pub(super) async fn shown(&self) -> Result<Shown, Failure> {
+    pub(crate) async fn shown(&self) -> Result<Shown, Error> {
         let mut current = self.current.lock().await;
         if current
             .access
@@ -81,7 +85,7 @@ impl Access {
 
     /// What to show after a 401 to what was shown: by a proof with the challenge that stood in the answer. `None` where no proof
     /// helps.
-    pub(super) async fn after_refusal(&self, shown: &Shown, body: &[u8]) -> Result<Option<Shown>, Failure> {
+    pub(crate) async fn after_refusal(&self, shown: &Shown, body: &[u8]) -> Result<Option<Shown>, Error> {
         let mut current = self.current.lock().await;
         if current.proofs != shown.proofs {
             // Somebody else has made one meanwhile.
@@ -96,12 +100,12 @@ impl Access {
     }
 
     /// The pin that the daemon said, in its last answer to a proof, would come next.
-    pub(super) async fn announced(&self) -> Option<SpkiPin> {
+    pub(crate) async fn announced(&self) -> Option<SpkiPin> {
         self.current.lock().await.announced
     }
 
     /// Proves possession of the key, for a new access token.
-    async fn prove(&self, current: &mut Current) -> Result<(), Failure> {
+    async fn prove(&self, current: &mut Current) -> Result<(), Error> {
         current.access = None;
         for _ in 0..TRIES {
             let challenge = match current.challenge.take() {
@@ -125,16 +129,16 @@ impl Access {
             }
             // A challenge may be too old, or of a daemon that has restarted: the answer has a better one.
             let next = challenge_in(&body).filter(|_| status == StatusCode::UNAUTHORIZED);
-            let failure = refused(status, &body);
-            if next.is_none() || failure.is_final_rejection() {
-                return Err(failure);
+            let refusal = Error::refused(status, &body);
+            if next.is_none() || refusal.is_final_rejection() {
+                return Err(refusal);
             }
             current.challenge = next.map(|challenge| (challenge, Instant::now() + FRESH));
         }
-        Err(Failure::rejected_token())
+        Err(Error::RejectedToken)
     }
 
-    async fn offer(&self, challenge: &str) -> Result<(StatusCode, Vec<u8>), Failure> {
+    async fn offer(&self, challenge: &str) -> Result<(StatusCode, Vec<u8>), Error> {
         let audience = Audience::Pin(self.https.pin().to_string());
         let body = ProofOfKey {
             challenge: challenge.to_owned(),
@@ -146,16 +150,16 @@ impl Access {
     }
 
     /// A challenge to sign: any 401 has one.
-    async fn ask_for_challenge(&self) -> Result<String, Failure> {
+    async fn ask_for_challenge(&self) -> Result<String, Error> {
         let (status, body) = self.ask(self.https.request(Method::GET, "/whoami")).await?;
         challenge_in(&body).ok_or_else(|| match status.is_success() {
-            true => Failure::lost("the daemon has changed its mind about who this is"),
-            false => refused(status, &body),
+            true => Error::lost("the daemon has changed its mind about who this is"),
+            false => Error::refused(status, &body),
         })
     }
 
     /// Sends a request of this lane, as the bearer of the device token.
-    async fn ask(&self, request: reqwest::RequestBuilder) -> Result<(StatusCode, Vec<u8>), Failure> {
+    async fn ask(&self, request: reqwest::RequestBuilder) -> Result<(StatusCode, Vec<u8>), Error> {
         let place = self.https.place();
         let answered = async {
             let response = self.https.send(request.bearer_auth(self.token.expose())).await?;
@@ -165,7 +169,7 @@ impl Access {
         };
         timeout(PATIENCE, answered)
             .await
-            .map_err(|_| Failure::no_answer(place))
+            .map_err(|_| Error::TimedOut(place.clone()))
             .flatten()
     }
 }
@@ -185,12 +189,8 @@ fn challenge_in(body: &[u8]) -> Option<String> {
     serde_json::from_slice::<Problem>(body).ok()?.challenge
 }
 
-fn not_understood(error: &serde_json::Error) -> Failure {
-    Failure::failed(
-        "unknown_answer",
-        format!("the daemon's answer is not understood: {error}"),
-        "daemon and command are of different versions",
-    )
+fn not_understood(error: &serde_json::Error) -> Error {
+    Error::NotUnderstood(Unknown::Step, error.to_string())
 }
 
 /// How many challenges are signed for one access token: one may be stale, and the next is not.

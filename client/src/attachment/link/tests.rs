@@ -1,4 +1,4 @@
-use std::{path::PathBuf, pin::pin};
+use std::{future::poll_fn, path::PathBuf, pin::pin, task::Poll};
 
 use futures_util::{SinkExt, StreamExt};
 use protocol::{
@@ -18,8 +18,8 @@ use tokio_tungstenite::{
     },
 };
 
-use super::{Event, Link, pass_on};
-use crate::{attachment::Begin, client::Client};
+use super::{Attachment, Event, pass_on};
+use crate::{attachment::Begin, requests::Client};
 
 /// Attachments that the test answers itself.
 struct Daemon {
@@ -60,9 +60,9 @@ impl Daemon {
         attached
     }
 
-    async fn open(&self) -> Link {
+    async fn open(&self) -> Attachment {
         let client = Client::at(&self.socket).unwrap();
-        Link::open(&client, "ses_1", Mode::Write, Begin::Screen, None)
+        Attachment::open(&client, "ses_1", Mode::Write, Begin::Screen, None)
             .await
             .unwrap()
     }
@@ -170,7 +170,8 @@ async fn a_daemon_counts_as_heard_while_nobody_takes_what_it_said() {
     let (events, mut received) = mpsc::channel(1);
     pass_on(output(), &events).await.unwrap();
     let mut passing = pin!(pass_on(output(), &events));
-    assert!(futures_util::poll!(passing.as_mut()).is_pending());
+    let is_pending = poll_fn(|context| Poll::Ready(passing.as_mut().poll(context).is_pending()));
+    assert!(is_pending.await);
     let taken = Instant::now();
     received.recv().await.unwrap();
     assert!(passing.await.unwrap() >= taken);
@@ -180,7 +181,7 @@ async fn a_daemon_counts_as_heard_while_nobody_takes_what_it_said() {
 async fn what_was_typed_before_it_is_left_still_reaches_the_program() {
     let daemon = Daemon::new();
     let (link, mut first) = tokio::join!(daemon.open(), daemon.attached(hello(Mode::Write, Some(0))));
-    let Link {
+    let Attachment {
         say, events, course, ..
     } = link;
     drop(events);
@@ -198,7 +199,7 @@ async fn what_was_typed_before_it_is_left_still_reaches_the_program() {
 async fn keys_that_the_program_did_not_get_before_it_is_left_are_counted() {
     let daemon = Daemon::new();
     let (link, mut first) = tokio::join!(daemon.open(), daemon.attached(hello(Mode::Write, Some(0))));
-    let Link {
+    let Attachment {
         say, events, course, ..
     } = link;
     for sequence in 1..=2 {

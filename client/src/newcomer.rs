@@ -1,8 +1,7 @@
-//! This machine on its way to become a device of a remote (access.md 5).
+//! A program on its way to become a device of a daemon (access.md 5).
 
 use std::time::Duration;
 
-use jiff::Timestamp;
 use pairing::{Audience, CodeInput, Commitment, Nonce, PairingCode};
 use protocol::{
     Bytes64, WireSecret,
@@ -13,25 +12,35 @@ use reqwest::{Method, RequestBuilder};
 use serde::{Serialize, de::DeserializeOwned};
 use tokio::time::{Instant, sleep};
 
-use super::{Address, Https, Record, key::DeviceKey};
-use crate::{failure::Failure, patience::Patience, random, way};
+use crate::{
+    address::{Address, Link, Malformed},
+    error::{Error, MayPass, Unknown},
+    https::Https,
+    key::DeviceKey,
+    patience::Patience,
+    random,
+    store::Credential,
+    way,
+};
 
-/// A machine that has asked to be paired, and shows its code.
+/// A program that has asked to be paired, and shows its code.
 #[derive(Debug)]
-pub(crate) struct Newcomer {
+pub struct Newcomer {
     https: Https,
     address: Address,
+    label: String,
     health: Health,
     key: DeviceKey,
     key_text: WireSecret,
     requested: Requested,
     asked_at: Instant,
     code: PairingCode,
+    patience: Patience,
 }
 
 /// What the owner decided.
 #[derive(Debug)]
-pub(crate) enum Verdict {
+pub enum Verdict {
     /// Yes; with what the exchange signs.
     Approved(String),
     /// Neither, and never any more: with the daemon's word for why.
@@ -41,16 +50,28 @@ pub(crate) enum Verdict {
 }
 
 impl Newcomer {
+    /// Steps 1 and 2 by the link of an offer, straight to its address.
+    ///
+    /// # Errors
+    /// The link holds no offer, what kept the question from being asked, or the daemon's refusal.
+    pub async fn by(link: Link, label: &str) -> Result<Self, Error> {
+        let (offer, pin) = link
+            .offer
+            .ok_or(Malformed("this is an address, and not the link of an offer"))?;
+        let https = Https::to(&link.address.to_string(), &link.address, pin)?;
+        Self::ask(https, &link.address, label, Some(offer)).await
+    }
+
     /// Steps 1 and 2: asks whoever holds the pin's key to be paired under a label, with an offer or without.
     ///
     /// # Errors
     /// What kept the question from being asked, or the daemon's refusal.
-    pub(crate) async fn ask(
+    pub async fn ask(
         https: Https,
         address: &Address,
         label: &str,
         offer: Option<OfferProof>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, Error> {
         let health: Health = call(&https, https.request(Method::GET, "/health"), None).await?;
         let (key, key_text) = DeviceKey::generate()?;
         let (public, nonce): (_, Nonce) = (key.public(), random::bytes()?);
@@ -67,11 +88,8 @@ impl Newcomer {
             nonce: Bytes64(nonce.to_vec()),
         };
         let server_nonce: Nonce = requested.server_nonce.0.as_slice().try_into().map_err(|_| {
-            Failure::failed(
-                "unknown_answer",
-                "the daemon's share of the code is not of 32 bytes",
-                "daemon and command are of different versions",
-            )
+            let why = "its share of the code is not of 32 bytes".to_owned();
+            Error::NotUnderstood(Unknown::Step, why)
         })?;
         let code = PairingCode::compute(&CodeInput {
             request_id: requested.request_id,
@@ -83,29 +101,37 @@ impl Newcomer {
         let newcomer = Self {
             https,
             address: address.clone(),
+            label: label.to_owned(),
             health,
             key,
             key_text,
             requested,
             asked_at,
             code,
+            patience: Patience::bounded(),
         };
         newcomer.send("reveal", &reveal, Bearer::Request).await?;
         Ok(newcomer)
     }
 
+    /// The same, but bears with a daemon that is away as this does.
+    #[must_use]
+    pub fn with_patience(self, patience: Patience) -> Self {
+        Self { patience, ..self }
+    }
+
     /// The client by which it asks.
-    pub(crate) fn https(&self) -> &Https {
+    pub fn https(&self) -> &Https {
         &self.https
     }
 
     /// The digits to compare with those that the owner sees.
-    pub(crate) fn code(&self) -> PairingCode {
+    pub fn code(&self) -> PairingCode {
         self.code
     }
 
     /// How long the request waits for the owner in all.
-    pub(crate) fn expires_in(&self) -> Duration {
+    pub fn expires_in(&self) -> Duration {
         Duration::from_secs(self.requested.expires_in)
     }
 
@@ -113,20 +139,18 @@ impl Newcomer {
     ///
     /// # Errors
     /// The daemon was away for too long, or refuses to say.
-    pub(crate) async fn wait(&self) -> Result<Verdict, Failure> {
-        let mut patience = Patience::bounded();
+    pub async fn wait(&self) -> Result<Verdict, Error> {
+        let mut patience = self.patience.clone();
         loop {
             let path = format!("{}?wait={WAIT}", self.path());
             let request = self.https.request(Method::GET, &path);
             let poll: Poll = match call(&self.https, request, Some(&self.requested.request_secret)).await {
                 Ok(poll) => poll,
-                Err(failure)
-                    if self.asked_at.elapsed() > self.expires_in() && !failure.is_about_the_link() =>
-                {
+                Err(error) if self.asked_at.elapsed() > self.expires_in() && !error.is_about_the_link() => {
                     return Ok(Verdict::Late);
                 }
-                Err(failure) => {
-                    patience.bear(failure).await?;
+                Err(error) => {
+                    patience.bear(error).await?;
                     continue;
                 }
             };
@@ -144,14 +168,15 @@ impl Newcomer {
         }
     }
 
-    /// Step 5: turns the owner's yes into a token; the daemon has nothing on its disk yet.
+    /// Step 5: turns the owner's yes into a credential; the daemon has nothing on its disk yet. Keep the credential before the
+    /// commit: what is lost after that is lost for good, and what is kept before is finished when it is used.
     ///
     /// # Errors
     /// The daemon was away for too long, or refuses.
-    pub(crate) async fn exchange(&self, nonce: &str, label: &str) -> Result<Record, Failure> {
+    pub async fn exchange(&self, nonce: &str) -> Result<Credential, Error> {
         let audience = Audience::Pin(self.https.pin().to_string());
         let id = self.requested.request_id;
-        let mut patience = Patience::bounded();
+        let mut patience = self.patience.clone();
         let exchanged: Exchanged = loop {
             let body = Exchange {
                 audience: audience.to_string(),
@@ -162,40 +187,47 @@ impl Newcomer {
             match call(&self.https, request, Some(&self.requested.request_secret)).await {
                 Ok(exchanged) => break exchanged,
                 // Asking again kills the former token: a lost answer loses nothing.
-                Err(failure) => patience.bear(failure).await?,
+                Err(error) => patience.bear(error).await?,
             }
         };
-        let device = (exchanged.device_id, label.to_owned(), exchanged.role);
-        Ok(Record::new(
-            self.address.clone(),
-            self.https.pin(),
-            self.health.instance.clone(),
-            device,
-            Timestamp::now(),
-            exchanged.token,
-            self.key_text.clone(),
-            id,
-        ))
+        Ok(Credential {
+            address: self.address.clone(),
+            pin: self.https.pin(),
+            next_pin: None,
+            instance: self.health.instance.clone(),
+            device_id: exchanged.device_id,
+            label: self.label.clone(),
+            role: exchanged.role,
+            token: exchanged.token,
+            key: self.key_text.clone(),
+            uncommitted: Some(id),
+        })
     }
 
-    /// Step 6: tells the daemon that the token is kept; from here on it opens what the role allows.
+    /// Step 6: tells the daemon that the credential is kept; from here on it opens what the role allows.
     ///
     /// # Errors
     /// The daemon was away for too long, or refuses.
-    pub(crate) async fn commit(&self, record: &Record) -> Result<(), Failure> {
-        let mut patience = Patience::bounded();
+    pub async fn commit(&self, credential: &mut Credential) -> Result<(), Error> {
+        let mut patience = self.patience.clone();
         loop {
             let sent = self
-                .send("commit", &serde_json::json!({}), Bearer::Device(&record.token))
+                .send(
+                    "commit",
+                    &serde_json::json!({}),
+                    Bearer::Device(&credential.token),
+                )
                 .await;
             match sent {
-                Ok(()) => return Ok(()),
-                Err(failure) => patience.bear(failure).await?,
+                Ok(()) => break,
+                Err(error) => patience.bear(error).await?,
             }
         }
+        credential.uncommitted = None;
+        Ok(())
     }
 
-    async fn send(&self, step: &str, body: &impl Serialize, bearer: Bearer<'_>) -> Result<(), Failure> {
+    async fn send(&self, step: &str, body: &impl Serialize, bearer: Bearer<'_>) -> Result<(), Error> {
         let path = format!("{}/{step}", self.path());
         let bearer = match bearer {
             Bearer::Request => &self.requested.request_secret,
@@ -220,22 +252,16 @@ async fn call<T: DeserializeOwned>(
     https: &Https,
     request: RequestBuilder,
     bearer: Option<&WireSecret>,
-) -> Result<T, Failure> {
+) -> Result<T, Error> {
     let body = answer(https, request, bearer).await?;
-    serde_json::from_slice(&body).map_err(|error| {
-        Failure::failed(
-            "unknown_answer",
-            format!("the daemon's answer is not understood: {error}"),
-            "daemon and command are of different versions",
-        )
-    })
+    serde_json::from_slice(&body).map_err(|error| Error::NotUnderstood(Unknown::Step, error.to_string()))
 }
 
 async fn answer(
     https: &Https,
     request: RequestBuilder,
     bearer: Option<&WireSecret>,
-) -> Result<Vec<u8>, Failure> {
+) -> Result<Vec<u8>, Error> {
     let request = match bearer {
         Some(bearer) => request.bearer_auth(bearer.expose()),
         None => request,

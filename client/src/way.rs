@@ -1,4 +1,4 @@
-//! The ways to a daemon, all that verbs do not see of it: its Unix socket, or TLS to a remote one.
+//! The ways to a daemon, all that requests do not see of it: its Unix socket, or TLS to a remote one.
 
 use std::{
     fmt,
@@ -7,6 +7,7 @@ use std::{
 };
 
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
+use serde::de::DeserializeOwned;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::UnixStream,
@@ -16,7 +17,11 @@ use tokio_tungstenite::{
     tungstenite::{self, handshake::client::Request},
 };
 
-use crate::{client::refused, failure::Failure, place::Place, remote::RemoteWay};
+use crate::{
+    device::Device,
+    error::{Error, Unknown},
+    place::Place,
+};
 
 /// A way to one daemon.
 #[derive(Clone, Debug)]
@@ -24,7 +29,7 @@ pub(crate) enum Way {
     /// The Unix socket, where the kernel says who comes.
     Socket(SocketWay),
     /// TLS with a pinned key, where the credentials of a paired device say so.
-    Remote(Arc<RemoteWay>),
+    Remote(Arc<Device>),
 }
 
 /// A byte stream of either way.
@@ -56,7 +61,7 @@ impl Way {
     ///
     /// # Errors
     /// Why there is no answer, or the daemon's refusal.
-    pub(crate) async fn send(&self, request: RequestBuilder) -> Result<Response, Failure> {
+    pub(crate) async fn send(&self, request: RequestBuilder) -> Result<Response, Error> {
         match self {
             Self::Socket(way) => {
                 let sent = request.send().await;
@@ -70,12 +75,12 @@ impl Way {
     ///
     /// # Errors
     /// What kept the connection from being made, or the daemon's refusal.
-    pub(crate) async fn upgrade(&self, path: &str) -> Result<WebSocket, Failure> {
+    pub(crate) async fn upgrade(&self, path: &str) -> Result<WebSocket, Error> {
         match self {
             Self::Socket(way) => {
                 let stream = UnixStream::connect(&way.socket)
                     .await
-                    .map_err(|error| Failure::connecting(&way.place, &error))?;
+                    .map_err(|error| Error::connecting(&way.place, &error))?;
                 let request = Request::builder()
                     .uri(format!("ws://localhost{}{path}", protocol::API))
                     .header("host", "localhost");
@@ -86,7 +91,7 @@ impl Way {
     }
 
     /// What kept an answer from coming, or from coming whole.
-    pub(crate) fn broken(&self, error: &reqwest::Error) -> Failure {
+    pub(crate) fn broken(&self, error: &reqwest::Error) -> Error {
         broken(self.place(), error)
     }
 }
@@ -101,7 +106,7 @@ pub(crate) struct SocketWay {
 
 impl SocketWay {
     /// The way to the daemon behind this socket; nothing is connected yet.
-    pub(crate) fn to(socket: &Path) -> Result<Self, Failure> {
+    pub(crate) fn to(socket: &Path) -> Result<Self, Error> {
         install_crypto();
         let http = reqwest::Client::builder()
             .unix_socket(socket)
@@ -121,22 +126,22 @@ impl SocketWay {
     }
 }
 
-/// Makes ring the provider of TLS; a second installation in the same process changes nothing.
-pub(crate) fn install_crypto() {
+/// Makes ring the provider of TLS in this process, as everything here does that needs one; a second installation in the same process changes nothing.
+pub fn install_crypto() {
     rustls::crypto::ring::default_provider().install_default().ok();
 }
 
 /// No HTTP client could be made.
-pub(crate) fn no_client(error: &reqwest::Error) -> Failure {
-    Failure::failed("client", format!("no client could be made: {error}"), "")
+pub(crate) fn no_client(error: &reqwest::Error) -> Error {
+    Error::Client(format!("no client could be made: {error}"))
 }
 
 /// What kept an answer from coming, or from coming whole.
-pub(crate) fn broken(place: &Place, error: &reqwest::Error) -> Failure {
+pub(crate) fn broken(place: &Place, error: &reqwest::Error) -> Error {
     if error.is_timeout() {
-        Failure::no_answer(place)
+        Error::TimedOut(place.clone())
     } else {
-        Failure::connecting(place, error)
+        Error::connecting(place, error)
     }
 }
 
@@ -144,14 +149,22 @@ pub(crate) fn broken(place: &Place, error: &reqwest::Error) -> Failure {
 ///
 /// # Errors
 /// The daemon's refusal, or what kept it from being read.
-pub(crate) async fn done(response: Response, place: &Place) -> Result<Response, Failure> {
+pub(crate) async fn done(response: Response, place: &Place) -> Result<Response, Error> {
     let status = response.status();
     // That nothing is new is said to who asks for what is new only.
     if status.is_success() || status == StatusCode::NOT_MODIFIED {
         return Ok(response);
     }
     let body = response.bytes().await.map_err(|error| broken(place, &error))?;
-    Err(refused(status, &body))
+    Err(Error::refused(status, &body))
+}
+
+/// The value of an answer.
+///
+/// # Errors
+/// It is none of this kind.
+pub(crate) fn understood<T: DeserializeOwned>(body: &[u8]) -> Result<T, Error> {
+    serde_json::from_slice(body).map_err(|error| Error::NotUnderstood(Unknown::Answer, error.to_string()))
 }
 
 /// Makes a stream a WebSocket by a request without its own headers.
@@ -162,7 +175,7 @@ pub(crate) async fn upgrade(
     stream: Box<dyn Stream>,
     request: tungstenite::http::request::Builder,
     place: &Place,
-) -> Result<WebSocket, Failure> {
+) -> Result<WebSocket, Error> {
     let request = request
         .header("connection", "Upgrade")
         .header("upgrade", "websocket")
@@ -172,15 +185,15 @@ pub(crate) async fn upgrade(
             tungstenite::handshake::client::generate_key(),
         )
         .body(())
-        .map_err(|error| Failure::failed("client", format!("this cannot be asked for: {error}"), ""))?;
+        .map_err(|error| Error::Client(format!("this cannot be asked for: {error}")))?;
     match client_async(request, stream).await {
         Ok((socket, _)) => Ok(socket),
-        Err(tungstenite::Error::Http(response)) => Err(refused(
+        Err(tungstenite::Error::Http(response)) => Err(Error::refused(
             response.status(),
             response.body().as_deref().unwrap_or_default(),
         )),
-        Err(tungstenite::Error::Io(error)) => Err(Failure::connecting(place, &error)),
-        Err(other) => Err(Failure::lost(format!("the daemon did not attach this: {other}"))),
+        Err(tungstenite::Error::Io(error)) => Err(Error::connecting(place, &error)),
+        Err(other) => Err(Error::lost(format!("the daemon did not attach this: {other}"))),
     }
 }
 

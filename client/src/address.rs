@@ -9,29 +9,30 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// Host and port.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Address {
+pub struct Address {
     /// A name or an address, an IPv6 one without brackets.
-    pub(crate) host: String,
+    pub host: String,
     /// The port.
-    pub(crate) port: u16,
+    pub port: u16,
 }
 
 /// What was given to pair by: an address, or the link of an offer.
 #[derive(Debug)]
-pub(crate) struct Link {
+pub struct Link {
     /// Where the daemon is said to listen.
-    pub(crate) address: Address,
+    pub address: Address,
     /// The owner's offer, and the pin of the key that made it.
-    pub(crate) offer: Option<(OfferProof, SpkiPin)>,
+    pub offer: Option<(OfferProof, SpkiPin)>,
 }
 
 /// A text that leads to no daemon; what it says holds nothing of the text, which may hold a secret.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Malformed(pub(crate) &'static str);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Malformed(pub &'static str);
 
 impl Address {
-    /// What this machine calls it where no name is given: the first part of a host's name, or the address.
-    pub(crate) fn short_name(&self) -> String {
+    /// A short name for it: the first part of a host's name, or the address.
+    pub fn short_name(&self) -> String {
         let is_name = self.host.parse::<std::net::IpAddr>().is_err();
         let short = self.host.split('.').next().filter(|_| is_name);
         short.unwrap_or(&self.host).replace(':', "-")

@@ -8,23 +8,17 @@ use ring::{
     signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair},
 };
 
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// ECDSA P-256 with SHA-256; what it signs is r ‖ s.
 pub(crate) struct DeviceKey(EcdsaKeyPair);
 
 impl DeviceKey {
     /// Makes a key; gives back with it what reads it again: PKCS#8 in base64url.
-    pub(crate) fn generate() -> Result<(Self, WireSecret), Failure> {
+    pub(crate) fn generate() -> Result<(Self, WireSecret), Error> {
         let random = SystemRandom::new();
-        let document =
-            EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).map_err(|_| {
-                Failure::failed(
-                    "no_randomness",
-                    "no key could be made",
-                    "the system has no randomness",
-                )
-            })?;
+        let document = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random)
+            .map_err(|_| Error::NoRandomness("no key could be made"))?;
         let text = WireSecret::new(Base64UrlUnpadded::encode_string(document.as_ref()));
         let key = Self::read(&text).expect("a key just made is valid");
         Ok((key, text))
@@ -50,7 +44,7 @@ impl DeviceKey {
         id: RequestId,
         nonce: &str,
         audience: &Audience,
-    ) -> Result<Bytes64, Failure> {
+    ) -> Result<Bytes64, Error> {
         self.sign(&pairing::pair_text(id, nonce, audience))
     }
 
@@ -60,18 +54,14 @@ impl DeviceKey {
         challenge: &str,
         audience: &Audience,
         id: DeviceId,
-    ) -> Result<Bytes64, Failure> {
+    ) -> Result<Bytes64, Error> {
         self.sign(&pairing::proof_text(challenge, audience, id))
     }
 
-    fn sign(&self, text: &str) -> Result<Bytes64, Failure> {
+    fn sign(&self, text: &str) -> Result<Bytes64, Error> {
         match self.0.sign(&SystemRandom::new(), text.as_bytes()) {
             Ok(signature) => Ok(signature.as_ref().into()),
-            Err(_) => Err(Failure::failed(
-                "no_randomness",
-                "nothing could be signed",
-                "the system has no randomness",
-            )),
+            Err(_) => Err(Error::NoRandomness("nothing could be signed")),
         }
     }
 }

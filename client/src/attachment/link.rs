@@ -10,11 +10,16 @@ use tokio::{
 };
 
 use super::{Begin, Incoming, Outgoing, attach_as, unconfirmed::Unconfirmed};
-use crate::{client::Client, failure::Failure, patience::Backoff, random};
+use crate::{
+    error::{Error, MayPass},
+    patience::Backoff,
+    random,
+    requests::Client,
+};
 
-/// What comes over a link.
+/// What comes over an attachment.
 #[derive(Debug)]
-pub(crate) enum Event {
+pub enum Event {
     /// The session says something; output goes on where it stopped, or begins anew with a snapshot.
     Message(ServerMessage),
     /// The connection is lost, and is being made anew.
@@ -24,34 +29,36 @@ pub(crate) enum Event {
     /// So many keys of which nobody knows whether the program got them; they are not sent again.
     Unconfirmed(usize),
     /// The end: it does not come back.
-    Lost(Failure),
+    Lost(Error),
 }
 
-/// A link to a session.
+/// A session that is followed, over as many connections as that takes: after a loss output goes on with its next byte, and what was
+/// typed and is not known to be with the program is sent again, once.
 #[derive(Debug)]
-pub(crate) struct Link {
+pub struct Attachment {
     /// What the session said of itself first.
-    pub(crate) hello: Hello,
-    /// What is said to the session. Dropping it ends the link, behind whatever was said last.
-    pub(crate) say: UnboundedSender<ClientMessage>,
-    /// What the session says.
-    pub(crate) events: Receiver<Event>,
-    /// The link's course; gives back how many keys were never confirmed, 0 where the program has ended.
-    pub(crate) course: JoinHandle<usize>,
+    pub hello: Hello,
+    /// What is said to the session: input whose sequences count from 1, and an acknowledgement of what was drawn, without which
+    /// little more comes. Dropping it ends the attachment, behind whatever was said last.
+    pub say: UnboundedSender<ClientMessage>,
+    /// What the session says; the last is the program's exit, or why it is lost.
+    pub events: Receiver<Event>,
+    /// Its course; gives back how many keys were never confirmed, 0 where the program has ended.
+    pub course: JoinHandle<usize>,
 }
 
-impl Link {
+impl Attachment {
     /// Attaches to the session with this id. A lost connection is made anew for `patience`, or until the session is left.
     ///
     /// # Errors
     /// What kept the first connection from being made, or the daemon's refusal.
-    pub(crate) async fn open(
+    pub async fn open(
         client: &Client,
         session: &str,
         mode: Mode,
         begin: Begin,
         patience: Option<Duration>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, Error> {
         let wish = Wish {
             client: client.clone(),
             session: session.to_owned(),
@@ -107,7 +114,7 @@ enum Outcome {
     /// Nobody wants it any more.
     Left,
     /// It is gone.
-    Ended(Failure),
+    Ended(Error),
 }
 
 impl Course {
@@ -123,7 +130,7 @@ impl Course {
             let sending = tokio::spawn(send_all(outgoing, to_daemon));
             let again = self.size.iter().cloned().chain(self.unconfirmed.messages());
             again.for_each(|message| drop(tell.send(message)));
-            let failure = match self.follow(&mut incoming, &tell, &mut said, &events).await {
+            let error = match self.follow(&mut incoming, &tell, &mut said, &events).await {
                 Outcome::Left => {
                     let keys = self.last_words(&mut incoming, &tell, &mut said).await;
                     drop(tell);
@@ -133,29 +140,29 @@ impl Course {
                     }
                     return keys;
                 }
-                Outcome::Ended(failure) => failure,
+                Outcome::Ended(error) => error,
             };
             sending.abort();
             if self.has_ended {
                 return 0;
             }
-            let failure = match failure.is_rejection() && !self.was_rejected {
+            let error = match error.is_rejection() && !self.was_rejected {
                 true => {
                     self.was_rejected = true;
-                    self.wish.client.verdict(failure).await
+                    self.wish.client.verdict(error).await
                 }
-                false => failure,
+                false => error,
             };
-            let back = if failure.is_about_the_link() {
-                self.come_back(failure, &mut said, &events).await
+            let back = if error.is_about_the_link() {
+                self.come_back(error, &mut said, &events).await
             } else {
-                Err(Some(failure))
+                Err(Some(error))
             };
             connection = match back {
                 Ok(connection) => connection,
-                Err(failure) => {
-                    if let Some(failure) = failure {
-                        events.send(Event::Lost(failure)).await.ok();
+                Err(error) => {
+                    if let Some(error) = error {
+                        events.send(Event::Lost(error)).await.ok();
                     }
                     let mut given_up = 0;
                     while let Ok(message) = said.try_recv() {
@@ -183,7 +190,7 @@ impl Course {
                 message = incoming.next() => {
                     let message = match message {
                         Ok(message) => message,
-                        Err(failure) => return Outcome::Ended(failure),
+                        Err(error) => return Outcome::Ended(error),
                     };
                     let given_up = self.note(&message);
                     match pass_on(message, events).await {
@@ -204,7 +211,7 @@ impl Course {
                 }
                 _ = pings.tick() => {
                     if heard.elapsed() > SILENCE {
-                        return Outcome::Ended(Failure::lost("the daemon does not answer any more"));
+                        return Outcome::Ended(Error::lost("the daemon does not answer any more"));
                     }
                     number += 1;
                     tell.send(ClientMessage::Ping { number }).ok();
@@ -247,13 +254,13 @@ impl Course {
         }
     }
 
-    /// Makes a connection again; what is said meanwhile is kept. `Err` without a failure where nobody wants it any more.
+    /// Makes a connection again; what is said meanwhile is kept. `Err` without an error where nobody wants it any more.
     async fn come_back(
         &mut self,
-        failure: Failure,
+        error: Error,
         said: &mut UnboundedReceiver<ClientMessage>,
         events: &Sender<Event>,
-    ) -> Result<(Outgoing, Incoming), Option<Failure>> {
+    ) -> Result<(Outgoing, Incoming), Option<Error>> {
         let began = Instant::now();
         let (mut backoff, mut is_told) = (Backoff::default(), false);
         loop {
@@ -286,7 +293,7 @@ impl Course {
                 }
                 Err(refusal) if !refusal.is_about_the_link() => return Err(Some(refusal)),
                 Err(_) if self.patience.is_some_and(|patience| began.elapsed() >= patience) => {
-                    return Err(Some(failure));
+                    return Err(Some(error));
                 }
                 Err(_) => {}
             }
@@ -294,9 +301,9 @@ impl Course {
     }
 
     /// Takes what the daemon says when it is there again; gives back how many keys are given up.
-    fn greet(&mut self, hello: &Hello) -> Result<usize, Failure> {
+    fn greet(&mut self, hello: &Hello) -> Result<usize, Error> {
         if hello.instance != self.instance {
-            return Err(Failure::lost("another daemon answers where this was attached"));
+            return Err(Error::lost("another daemon answers where this was attached"));
         }
         if let Some(applied) = hello.input_applied {
             self.unconfirmed.confirm(applied);
@@ -364,7 +371,7 @@ async fn tell_given_up(keys: usize, events: &Sender<Event>) -> Result<(), SendEr
     events.send(Event::Unconfirmed(keys)).await
 }
 
-async fn connect(wish: Wish, begin: Begin) -> Result<(Outgoing, Incoming, Hello), Failure> {
+async fn connect(wish: Wish, begin: Begin) -> Result<(Outgoing, Incoming, Hello), Error> {
     let Wish {
         client,
         session,
@@ -374,10 +381,10 @@ async fn connect(wish: Wish, begin: Begin) -> Result<(Outgoing, Incoming, Hello)
     let (outgoing, mut incoming) = attach_as(client, session, *mode, begin, Some(id)).await?;
     let hello = timeout(GREETING, incoming.next())
         .await
-        .map_err(|_| Failure::no_answer(client.place()))??;
+        .map_err(|_| Error::TimedOut(client.place().clone()))??;
     match hello {
         ServerMessage::Hello(hello) => Ok((outgoing, incoming, hello)),
-        _ => Err(Failure::lost("the daemon did not say what this is attached to")),
+        _ => Err(Error::lost("the daemon did not say what this is attached to")),
     }
 }
 
@@ -392,7 +399,7 @@ async fn send_all(mut outgoing: Outgoing, mut messages: UnboundedReceiver<Client
 }
 
 /// Which client this is, over all its connections.
-fn random_id() -> Result<String, Failure> {
+fn random_id() -> Result<String, Error> {
     Ok(format!("{:032x}", u128::from_be_bytes(random::bytes()?)))
 }
 

@@ -10,6 +10,7 @@ use reqwest::{
     redirect::Policy,
 };
 use rustls::{ClientConfig, pki_types::ServerName};
+use serde::de::DeserializeOwned;
 use tokio::{
     net::{TcpStream, lookup_host},
     time::timeout,
@@ -17,18 +18,18 @@ use tokio::{
 use tokio_rustls::{TlsConnector, client::TlsStream};
 use tokio_tungstenite::tungstenite::handshake::client::Request;
 
-use super::Address;
 use crate::{
-    failure::Failure,
+    address::Address,
+    error::{Error, MayPass},
     place::Place,
-    ssh::Tunnel,
+    tunnel::Tunnel,
     way::{self, WebSocket},
 };
 
 /// A client of whoever holds the pin's key at an address. It always asks for the identity's name, so it is answered with the
 /// identity's certificate, whatever else is served there.
 #[derive(Clone, Debug)]
-pub(crate) struct Https {
+pub struct Https {
     place: Place,
     address: Address,
     pin: SpkiPin,
@@ -36,22 +37,28 @@ pub(crate) struct Https {
     proven: ProvenPin,
     http: reqwest::Client,
     /// What the address is the near end of.
-    tunnel: Option<Tunnel>,
+    tunnel: Option<Arc<dyn Tunnel>>,
 }
 
 impl Https {
-    /// A client; nothing is connected yet.
-    pub(crate) fn to(name: &str, address: &Address, pin: SpkiPin) -> Result<Self, Failure> {
+    /// A client of the daemon with this pin at an address, by a name for errors; nothing is connected yet.
+    ///
+    /// # Errors
+    /// No client can be made.
+    pub fn to(name: &str, address: &Address, pin: SpkiPin) -> Result<Self, Error> {
         Self::with_next(name, address, pin, None)
     }
 
     /// The same, of a daemon that has announced which pin comes next.
-    pub(crate) fn with_next(
+    ///
+    /// # Errors
+    /// No client can be made.
+    pub fn with_next(
         name: &str,
         address: &Address,
         pin: SpkiPin,
         next: Option<SpkiPin>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, Error> {
         let place = Place::Remote {
             name: name.to_owned(),
             address: address.to_string(),
@@ -59,27 +66,26 @@ impl Https {
         Self::at(place, address, (pin, next), None)
     }
 
-    /// A client through a tunnel; nothing is connected yet.
-    pub(crate) fn through(
-        name: &str,
-        tunnel: Tunnel,
+    /// A client through a tunnel, whose near end is at the address; nothing is connected yet.
+    ///
+    /// # Errors
+    /// No client can be made.
+    pub fn through(
+        place: Place,
+        tunnel: Arc<dyn Tunnel>,
+        address: &Address,
         pin: SpkiPin,
         next: Option<SpkiPin>,
-    ) -> Result<Self, Failure> {
-        let place = Place::Remote {
-            name: name.to_owned(),
-            address: format!("{} over SSH", tunnel.far().destination),
-        };
-        let address = tunnel.address();
-        Self::at(place, &address, (pin, next), Some(tunnel))
+    ) -> Result<Self, Error> {
+        Self::at(place, address, (pin, next), Some(tunnel))
     }
 
     fn at(
         place: Place,
         address: &Address,
         (pin, next): (SpkiPin, Option<SpkiPin>),
-        tunnel: Option<Tunnel>,
-    ) -> Result<Self, Failure> {
+        tunnel: Option<Arc<dyn Tunnel>>,
+    ) -> Result<Self, Error> {
         way::install_crypto();
         let proven = ProvenPin::default();
         let config = certs::client_config_with_next(pin, next, proven.clone());
@@ -105,17 +111,17 @@ impl Https {
     }
 
     /// Where it leads, for errors.
-    pub(crate) fn place(&self) -> &Place {
+    pub fn place(&self) -> &Place {
         &self.place
     }
 
     /// The key that is there, or must be as long as nothing was connected.
-    pub(crate) fn pin(&self) -> SpkiPin {
+    pub fn pin(&self) -> SpkiPin {
         self.proven.last().unwrap_or(self.pin)
     }
 
     /// A request of the API, not yet sent.
-    pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
+    pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
         let url = format!(
             "https://{IDENTITY_SERVER_NAME}:{}{}{path}",
             self.address.port,
@@ -131,7 +137,7 @@ impl Https {
     ///
     /// # Errors
     /// Why there is none.
-    pub(crate) async fn send(&self, request: RequestBuilder) -> Result<Response, Failure> {
+    pub async fn send(&self, request: RequestBuilder) -> Result<Response, Error> {
         self.ready().await?;
         match request.send().await {
             Ok(response) => Ok(response),
@@ -143,12 +149,12 @@ impl Https {
     ///
     /// # Errors
     /// What kept the connection from being made, or the daemon's refusal.
-    pub(crate) async fn upgrade(&self, path: &str, bearer: &str) -> Result<WebSocket, Failure> {
+    pub(crate) async fn upgrade(&self, path: &str, bearer: &str) -> Result<WebSocket, Error> {
         self.ready().await?;
         let config = certs::client_config_with_next(self.pin, self.next, self.proven.clone());
         let stream = match connect(&self.address, config).await {
             Ok(stream) => stream,
-            Err(error) => return Err(self.explained(Failure::connecting(&self.place, &error)).await),
+            Err(error) => return Err(self.explained(Error::connecting(&self.place, &error)).await),
         };
         let request = Request::builder()
             .uri(format!("wss://{}{}{path}", self.address, protocol::API))
@@ -157,17 +163,31 @@ impl Https {
         way::upgrade(Box::new(stream), request, &self.place).await
     }
 
-    async fn ready(&self) -> Result<(), Failure> {
+    /// Asks for a value that is told to anybody.
+    ///
+    /// # Errors
+    /// Why there is no answer, the daemon's refusal, or that its answer is not understood.
+    pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Error> {
+        let response = self.send(self.request(Method::GET, path)).await?;
+        let body = way::done(response, &self.place).await?.bytes().await;
+        let body = body.map_err(|error| way::broken(&self.place, &error))?;
+        way::understood(&body)
+    }
+
+    async fn ready(&self) -> Result<(), Error> {
         match &self.tunnel {
-            Some(tunnel) => tunnel.ready().await,
+            Some(tunnel) => tunnel.ready().await.map_err(Error::Tunnel),
             None => Ok(()),
         }
     }
 
-    async fn explained(&self, failure: Failure) -> Failure {
+    /// The error, in the tunnel's words where that knows better.
+    async fn explained(&self, error: Error) -> Error {
         match &self.tunnel {
-            Some(tunnel) => tunnel.explained(failure).await,
-            None => failure,
+            Some(tunnel) if error.is_about_the_link() => {
+                tunnel.not_carried().await.map_or(error, Error::Tunnel)
+            }
+            Some(_) | None => error,
         }
     }
 }
@@ -176,18 +196,14 @@ impl Https {
 ///
 /// # Errors
 /// What kept it from being seen.
-pub(crate) async fn first_sight(address: &Address) -> Result<SpkiPin, Failure> {
+pub async fn first_sight(address: &Address) -> Result<SpkiPin, Error> {
     way::install_crypto();
-    let text = address.to_string();
-    let place = Place::Remote {
-        name: text.clone(),
-        address: text,
-    };
+    let place = Place::unnamed(address);
     let stream = connect(address, certs::dangerous_first_use_config())
         .await
-        .map_err(|error| Failure::connecting(&place, &error))?;
+        .map_err(|error| Error::connecting(&place, &error))?;
     certs::seen_pin(stream.get_ref().1)
-        .map_err(|_| Failure::connecting(&place, &io::Error::from(io::ErrorKind::InvalidData)))
+        .map_err(|_| Error::connecting(&place, &io::Error::from(io::ErrorKind::InvalidData)))
 }
 
 async fn connect(address: &Address, config: ClientConfig) -> io::Result<TlsStream<TcpStream>> {

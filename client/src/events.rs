@@ -12,15 +12,15 @@ use tokio::{
 };
 
 use crate::{
-    client::{Client, with_query},
-    failure::Failure,
+    error::{Error, MayPass, Unknown},
     patience::Patience,
+    requests::{Client, with_query},
 };
 
 /// What becomes known.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "nearly every update is the large one")]
-pub(crate) enum Update {
+pub enum Update {
     /// The daemon is there: what was known is current again, or is told next.
     Connected,
     /// All sessions there are.
@@ -33,7 +33,7 @@ pub(crate) enum Update {
 
 /// Follows the events until the receiver is dropped; an error ends it, and so does a daemon that is away for longer than
 /// the patience.
-pub(crate) fn follow(client: Client, patience: Patience) -> Receiver<Result<Update, Failure>> {
+pub fn follow(client: Client, patience: Patience) -> Receiver<Result<Update, Error>> {
     let (updates, received) = mpsc::channel(QUEUE);
     tokio::spawn(async move {
         let mut follower = Follower {
@@ -42,12 +42,12 @@ pub(crate) fn follow(client: Client, patience: Patience) -> Receiver<Result<Upda
             patience,
             after: None,
         };
-        while let Err(Some(failure)) = follower.connect().await {
-            if failure.is_about_the_link() && follower.tell(Ok(Update::Away)).await.is_err() {
+        while let Err(Some(error)) = follower.connect().await {
+            if error.is_about_the_link() && follower.tell(Ok(Update::Away)).await.is_err() {
                 return;
             }
-            if let Err(failure) = follower.patience.bear(failure).await {
-                follower.tell(Err(failure)).await.ok();
+            if let Err(error) = follower.patience.bear(error).await {
+                follower.tell(Err(error)).await.ok();
                 return;
             }
         }
@@ -57,15 +57,15 @@ pub(crate) fn follow(client: Client, patience: Patience) -> Receiver<Result<Upda
 
 struct Follower {
     client: Client,
-    updates: Sender<Result<Update, Failure>>,
+    updates: Sender<Result<Update, Error>>,
     patience: Patience,
     /// The number of the last event seen.
     after: Option<u64>,
 }
 
 impl Follower {
-    /// Follows one connection to its end; without a failure, nobody wants to know any more.
-    async fn connect(&mut self) -> Result<(), Option<Failure>> {
+    /// Follows one connection to its end; without an error, nobody wants to know any more.
+    async fn connect(&mut self) -> Result<(), Option<Error>> {
         let query = EventsQuery { after: self.after };
         let mut stream = self.client.open(&with_query("/events", &query)).await?;
         self.patience.worked();
@@ -74,8 +74,8 @@ impl Follower {
         loop {
             let chunk = timeout(SILENCE, stream.chunk())
                 .await
-                .map_err(|_| Failure::lost("the daemon has said nothing for too long"))??
-                .ok_or_else(|| Failure::lost("the daemon ended the event stream"))?;
+                .map_err(|_| Error::lost("the daemon has said nothing for too long"))??
+                .ok_or_else(|| Error::lost("the daemon ended the event stream"))?;
             blocks.0.extend_from_slice(chunk.as_ref());
             while let Some(block) = blocks.next() {
                 if let Some((number, event)) = parse(&block)? {
@@ -90,7 +90,7 @@ impl Follower {
         }
     }
 
-    async fn tell(&self, update: Result<Update, Failure>) -> Result<(), Option<Failure>> {
+    async fn tell(&self, update: Result<Update, Error>) -> Result<(), Option<Error>> {
         self.updates.send(update).await.map_err(|_| None)
     }
 }
@@ -107,7 +107,7 @@ impl Blocks {
 }
 
 /// The event of a block; a comment has none.
-fn parse(block: &[u8]) -> Result<Option<(u64, Event)>, Failure> {
+fn parse(block: &[u8]) -> Result<Option<(u64, Event)>, Error> {
     let text = String::from_utf8_lossy(block);
     let field = |name: &str| {
         text.lines()
@@ -120,11 +120,7 @@ fn parse(block: &[u8]) -> Result<Option<(u64, Event)>, Failure> {
     let number = field("id:").and_then(|id| id.parse().ok());
     match (number, serde_json::from_str(data)) {
         (Some(number), Ok(event)) => Ok(Some((number, event))),
-        _ => Err(Failure::failed(
-            "unknown_event",
-            "the daemon's event is not understood",
-            "daemon and command are of different versions: restart the daemon",
-        )),
+        _ => Err(Error::NotUnderstood(Unknown::Event, data.to_owned())),
     }
 }
 

@@ -19,8 +19,16 @@ use tokio::{
 };
 use tokio_rustls::TlsAcceptor;
 
-use super::super::{Address, Https, RemoteWay, Store, explained, key::DeviceKey, store::Record};
-use crate::{client::Client, failure::Failure, place::Place};
+use crate::{
+    address::Address,
+    device::Device,
+    error::Error,
+    https::Https,
+    key::DeviceKey,
+    place::Place,
+    requests::Client,
+    store::{Credential, Unstored},
+};
 
 /// A daemon that asks for proofs, over real TLS.
 struct Daemon {
@@ -83,35 +91,28 @@ impl Daemon {
                 });
             }
         });
-        let store = Store::in_folder(folder.path().join("state/remotes"));
-        let record = Record::new(
-            address.parse().unwrap(),
-            identity.pin(),
-            "0011223344556677".to_owned(),
-            (
-                DEVICE.parse().unwrap(),
-                "laptop".to_owned(),
-                pairing::Role::Viewer,
-            ),
-            jiff::Timestamp::UNIX_EPOCH,
-            WireSecret::new(TOKEN),
-            key_text,
-            "req_0000000000000001".parse().unwrap(),
-        );
-        store.insert("desk", &record.committed()).unwrap();
+        let credential = Credential {
+            address: address.parse().unwrap(),
+            pin: identity.pin(),
+            next_pin: None,
+            instance: "0011223344556677".to_owned(),
+            device_id: DEVICE.parse().unwrap(),
+            label: "laptop".to_owned(),
+            role: pairing::Role::Viewer,
+            token: WireSecret::new(TOKEN),
+            key: key_text,
+            uncommitted: None,
+        };
         Self {
             state,
-            client: Client::of_remote(RemoteWay::to(store, "desk").unwrap()),
+            client: Client::of(Device::new(credential, Arc::new(Unstored)).unwrap()),
             _folder: folder,
         }
     }
 
     async fn ask(&self) -> Result<Value, String> {
         let answer = self.client.get::<Value>("/sessions").await;
-        answer.map_err(|failure| match failure {
-            Failure::Problem { problem, .. } => problem.code,
-            Failure::ClosedPipe => panic!("no pipe is written"),
-        })
+        answer.map_err(|error| error.code().to_owned())
     }
 
     fn heard(&self) -> Vec<String> {
@@ -153,10 +154,6 @@ impl State {
         };
         if *self.is_revoked.lock().unwrap() {
             return refuse("revoked");
-        }
-        if line == "GET /v1/health" {
-            let health = json!({"status": "ok", "version": "99.1.0", "instance": "i"});
-            return (200, health.to_string());
         }
         if line == "POST /v1/auth/proof" {
             return match self.is_proven(bearer, body) {
@@ -295,23 +292,6 @@ async fn a_revoked_device_is_told_so_and_proves_nothing() {
 }
 
 #[tokio::test]
-async fn what_an_other_version_does_not_know_is_said_with_both_versions() {
-    let daemon = Daemon::start().await;
-    let failure = daemon.client.get::<u64>("/sessions").await.unwrap_err();
-    let Failure::Problem { problem, .. } = explained(failure, "desk", &daemon.client).await else {
-        panic!("no pipe is written")
-    };
-    assert_eq!(problem.code, "unknown_answer");
-    for part in [
-        "`desk` runs transom 99.1.0",
-        env!("CARGO_PKG_VERSION"),
-        "cannot be done",
-    ] {
-        assert!(problem.hint.contains(part), "{}", problem.hint);
-    }
-}
-
-#[tokio::test]
 async fn a_daemon_with_another_key_hears_nothing() {
     let daemon = Daemon::start().await;
     let other = Identity::load_or_create(&tempfile::tempdir().unwrap().path().join("keys")).unwrap();
@@ -322,11 +302,8 @@ async fn a_daemon_with_another_key_hears_nothing() {
         .send()
         .await
         .unwrap_err();
-    let failure = crate::way::broken(https.place(), &sent);
-    let Failure::Problem { exit, problem } = failure else {
-        panic!("no pipe is written")
-    };
-    assert_eq!((exit, problem.code.as_str()), (4, "wrong_pin"), "{problem:?}");
+    let error = crate::way::broken(https.place(), &sent);
+    assert!(matches!(&error, Error::WrongPin { .. }), "{error:?}");
     assert!(https.upgrade("/sessions/x/attach", TOKEN).await.is_err());
     assert_eq!(daemon.heard(), [""; 0]);
 }

@@ -7,7 +7,7 @@ use std::{
 
 /// Where a daemon is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub enum Place {
     /// At a Unix socket of this machine.
     Socket(PathBuf),
     /// Elsewhere, over TLS.
@@ -17,6 +17,17 @@ pub(crate) enum Place {
         /// Host and port.
         address: String,
     },
+}
+
+impl Place {
+    /// A daemon elsewhere that has no other name than its address.
+    pub fn unnamed(address: impl fmt::Display) -> Self {
+        let address = address.to_string();
+        Self::Remote {
+            name: address.clone(),
+            address,
+        }
+    }
 }
 
 impl From<&Path> for Place {
