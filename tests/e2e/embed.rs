@@ -150,7 +150,7 @@ impl Embedded {
 }
 
 fn command(folder: &Path) -> Command {
-    let mut command = Command::new(example("embed"));
+    let mut command = Command::new(example("server", "embed"));
     command.arg(folder).kill_on_drop(true);
     command
 }

@@ -10,6 +10,7 @@ mod cli;
 mod devices;
 mod embed;
 mod events;
+mod examples;
 mod gate;
 mod guests;
 mod life;

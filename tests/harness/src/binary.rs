@@ -39,14 +39,14 @@ pub fn another_build(path: &Path) {
     fs::set_permissions(path, Permissions::from_mode(0o755)).expect("the file is ours");
 }
 
-/// An example of the crate `server`: the one that a run of all tests has built already, else built here.
+/// An example of a crate: the one that a run of all tests has built already, else built here.
 ///
 /// # Panics
 /// Where it cannot be built.
-pub fn example(name: &str) -> PathBuf {
+pub fn example(package: &str, name: &str) -> PathBuf {
     let built = profile_folder().join("examples").join(name);
     if env::var_os("TEST_TRANSOM_BINARY").is_none() || !built.is_file() {
-        build(&["--package", "server", "--example", name]);
+        build(&["--package", package, "--example", name]);
     }
     built
 }
