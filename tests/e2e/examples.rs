@@ -1,8 +1,8 @@
-//! Programs of others: `client/examples/tail.rs`, run as its first line says.
+//! Programs of others: `client/examples/tail.rs` and `docs/examples/tail.py`, run as their first lines say.
 
-use std::process::Stdio;
+use std::{fs, process::Stdio};
 
-use harness::{Elsewhere, TestDaemon, example, within};
+use harness::{Elsewhere, Finished, TestDaemon, example, python, within};
 use pairing::Role;
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
@@ -49,4 +49,67 @@ async fn a_program_in_rust_pairs_by_a_link_and_tails_a_session() {
     assert!(text.ends_with("got hello\r\n"), "{text:?}");
     assert!(within("its end", tail.wait()).await.unwrap().success());
     assert_eq!(owner.devices().await[0].label, "tail");
+}
+
+#[tokio::test]
+async fn a_program_in_python_types_a_line_into_a_session_and_tails_it_to_its_end() {
+    let daemon = TestDaemon::start().await;
+    let session = daemon
+        .owner()
+        .shell("echo ready; read line; echo \"got $line\"; exit 7")
+        .await;
+    let token = token(&daemon, &["--dangerous-operator"]).await;
+    let ended = tail_py(&daemon, &token, &[&session.name, "hello"]).await;
+    assert_eq!(ended.code, 7, "{ended:?}");
+    assert!(ended.stdout.starts_with("ready\r\n"), "{ended:?}");
+    assert!(ended.stdout.ends_with("got hello\r\n"), "{ended:?}");
+}
+
+#[tokio::test]
+async fn a_program_in_python_that_may_only_look_tails_a_session_and_types_nothing() {
+    let daemon = TestDaemon::start().await;
+    let owner = daemon.owner();
+    let session = owner.shell("echo one; echo two").await;
+    owner.ended(&session.id).await;
+    let token = token(&daemon, &[]).await;
+    let ended = tail_py(&daemon, &token, &[&session.name]).await;
+    assert_eq!(
+        (ended.code, ended.stdout.as_str()),
+        (0, "one\r\ntwo\r\n"),
+        "{ended:?}"
+    );
+    let refused = tail_py(&daemon, &token, &[&session.name, "hello"]).await;
+    assert_eq!((refused.code, refused.stdout.as_str()), (1, ""), "{refused:?}");
+    let unknown = tail_py(&daemon, "tsm_dev_nobody", &[&session.name]).await;
+    assert_eq!(unknown.code, 1, "{unknown:?}");
+    assert!(unknown.stderr.contains("token"), "{unknown:?}");
+}
+
+/// The token of a device for a script.
+async fn token(daemon: &TestDaemon, rights: &[&str]) -> String {
+    let mut arguments = vec!["devices", "add", "tail", "--expires", "1d"];
+    arguments.extend(rights);
+    let added = daemon.cli(&arguments).await;
+    assert_eq!(added.code, 0, "{added:?}");
+    added.stdout.trim().to_owned()
+}
+
+/// Runs the example by the daemon's own certificate.
+async fn tail_py(daemon: &TestDaemon, token: &str, arguments: &[&str]) -> Finished {
+    let exported = daemon.cli(&["certs", "export"]).await;
+    assert_eq!(exported.code, 0, "{exported:?}");
+    let certificate = daemon.folder().join("transom.pem");
+    fs::write(&certificate, exported.stdout).unwrap();
+    let mut command = Command::new(python());
+    command
+        .arg(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../docs/examples/tail.py"
+        ))
+        .arg(format!("localhost:{}", daemon.address().port()))
+        .args(arguments)
+        .env("TOKEN", token)
+        .env("SSL_CERT_FILE", certificate)
+        .stdin(Stdio::null());
+    Finished::of(&mut command).await
 }

@@ -15,6 +15,11 @@ pub(crate) fn root() -> PathBuf {
         .map_or_else(|| here.to_path_buf(), Path::to_path_buf)
 }
 
+/// Where cargo puts what it builds.
+pub(crate) fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
 /// A command that runs in the root of the workspace.
 pub(crate) fn command(program: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);

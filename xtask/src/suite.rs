@@ -14,7 +14,8 @@ pub(crate) fn run(only: &[String]) -> Result<()> {
     let mut steps = Steps::new(only);
     steps.step("tools", || {
         tools::require_build_tools()?;
-        tools::install()
+        tools::install()?;
+        tools::install_python()
     })?;
     steps.step("format", || {
         steps::run(&mut command("cargo", &["fmt", "--all", "--check"]))
@@ -79,9 +80,7 @@ fn cargo(verb: &str, arguments: &[&str]) -> Command {
 
 /// Tells the tests which binary they drive.
 fn with_binary(mut command: Command) -> Command {
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), std::path::PathBuf::from);
-    command.env("TEST_TRANSOM_BINARY", target.join("ci/transom"));
+    command.env("TEST_TRANSOM_BINARY", steps::target().join("ci/transom"));
     command
 }
 

@@ -1,13 +1,14 @@
 //! What a machine must have, and how it gets it.
 
 use std::{
+    fs,
     path::Path,
     process::{Command, Stdio},
 };
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::steps::{command, run};
+use crate::steps::{command, root, run, target};
 
 /// Fails with a sentence where Node is missing or too old, or there is no C compiler.
 pub(crate) fn require_build_tools() -> Result<()> {
@@ -30,8 +31,8 @@ pub(crate) fn require_build_tools() -> Result<()> {
 }
 
 /// Installs what the tests need, where it is missing: Chromium, certutil and fonts for the browser's, shells for those of
-/// `shell-init`, OpenSSH for those of the ways over SSH, systemd for what reads its units, and what makes a network of a
-/// daemon's own.
+/// `shell-init`, Python for an example, OpenSSH for those of the ways over SSH, systemd for what reads its units, and what
+/// makes a network of a daemon's own.
 ///
 /// # Errors
 /// Where something is missing and this user may not install it; the message says what to run.
@@ -81,6 +82,25 @@ fn install_of(is_wanted: fn(&Needed) -> bool) -> Result<()> {
     Ok(())
 }
 
+/// Installs the packages of the Python example, in a folder of their own below the target directory, unless they are there.
+///
+/// # Errors
+/// Where they are not to be had.
+pub(crate) fn install_python() -> Result<()> {
+    let wanted = fs::read_to_string(root().join(REQUIREMENTS))?;
+    let folder = target().join("python");
+    let installed = folder.join("installed.txt");
+    if fs::read_to_string(&installed).is_ok_and(|text| text == wanted) {
+        return Ok(());
+    }
+    run(command("python3", &["-m", "venv", "--clear"]).arg(&folder))?;
+    let pip = ["-m", "pip", "install", "--quiet", "--requirement", REQUIREMENTS];
+    run(Command::new(folder.join("bin/python"))
+        .args(pip)
+        .current_dir(root()))?;
+    Ok(fs::write(installed, wanted)?)
+}
+
 struct Needed {
     package: &'static str,
     is_there: fn() -> bool,
@@ -121,6 +141,10 @@ const NEEDED: &[Needed] = &[
         is_there: || found("python3"),
     },
     Needed {
+        package: "python3-venv",
+        is_there: || output("python3", &["-c", "import ensurepip"]).is_ok(),
+    },
+    Needed {
         package: "zsh",
         is_there: || found("zsh"),
     },
@@ -155,6 +179,9 @@ const NEEDED: &[Needed] = &[
         is_there: || found("sshd") || Path::new("/usr/sbin/sshd").is_file(),
     },
 ];
+
+/// What `docs/examples/tail.py` needs.
+const REQUIREMENTS: &str = "docs/examples/requirements.txt";
 
 fn has_font(family: &str) -> bool {
     output("fc-list", &[family, "family"]).is_ok_and(|fonts| !fonts.trim().is_empty())

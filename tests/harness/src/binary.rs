@@ -51,6 +51,24 @@ pub fn example(package: &str, name: &str) -> PathBuf {
     built
 }
 
+/// The Python that has the packages of `docs/examples/requirements.txt`.
+///
+/// # Panics
+/// Where it was not installed.
+pub fn python() -> PathBuf {
+    let profile_folder = profile_folder();
+    let target = profile_folder.parent();
+    let python = target
+        .expect("a profile's folder is in the target directory")
+        .join("python/bin/python");
+    assert!(
+        python.is_file(),
+        "there is no {}: `cargo xtask test --only tools` installs it",
+        python.display()
+    );
+    python
+}
+
 /// Where this test's own profile puts what it builds.
 fn profile_folder() -> PathBuf {
     let test = env::current_exe().expect("a running test has a path");

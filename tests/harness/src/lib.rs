@@ -40,7 +40,7 @@ pub use answer::Answer;
 pub use attached::{Attached, Unattached};
 pub use authority::{Authority, Files, accepts, shown};
 pub use bad_link::BadLink;
-pub use binary::{another_build, binary, example};
+pub use binary::{another_build, binary, example, python};
 pub use cutting_proxy::CuttingProxy;
 pub use daemon::{DaemonOptions, TestDaemon};
 pub use device::{Device, TlsClient};
