@@ -1,10 +1,129 @@
 //! The attach protocol: binary WebSocket messages of one type byte and a body, integers big-endian (sessions.md 4).
 //!
+//! # Opening
+//!
+//! `GET /v1/sessions/{id}/attach?mode=&from=&client=`, upgraded to a WebSocket (RFC 6455). `mode` is a [`Mode`]; `from` is an
+//! offset or `screen`; `client` is an id of 16 to 64 lower-case hexadecimal digits that the client keeps over all its
+//! connections, by which its input is known again. The credential is in `Authorization`, or, as a browser cannot send that
+//! there, the access token is the first frame, a text frame; on the Unix socket there is none. From then on all frames are
+//! binary, each one message.
+//!
+//! # Course
+//!
+//! The daemon says [`Hello`](ServerMessage::Hello), then shows a [`Snapshot`](ServerMessage::Snapshot) or output from the wanted
+//! offset, then says who is there and who holds the size, and goes on with [`Output`](ServerMessage::Output). It says hello
+//! again to who may only look from now on. The client says how far it has drawn ([`Ack`](ClientMessage::Ack)); one that falls
+//! behind gets a snapshot instead of the backlog, or, if it is lossless, waits for every byte. When the program has ended,
+//! [`Exit`](ServerMessage::Exit) comes last, and the daemon closes. How else it closes is told by the codes below, such as
+//! [`CLOSE_REVOKED`].
+//!
+//! # Messages of the server
+//!
+//! | byte | message | body |
+//! |---|---|---|
+//! | `00` | [`Hello`](ServerMessage::Hello) | JSON |
+//! | `01` | [`Output`](ServerMessage::Output) | offset (8 bytes), bytes |
+//! | `02` | [`Snapshot`](ServerMessage::Snapshot) | ground offset (8), columns (2), rows (2), bytes |
+//! | `03` | [`Size`](ServerMessage::Size) | offset (8), columns (2), rows (2), JSON |
+//! | `04` | [`Exit`](ServerMessage::Exit) | JSON |
+//! | `05` | [`InputApplied`](ServerMessage::InputApplied) | sequence (8) |
+//! | `06` | [`Presence`](ServerMessage::Presence) | JSON |
+//! | `07` | [`Pong`](ServerMessage::Pong) | number (8) |
+//!
+//! ```
+//! use protocol::{attach::{ClaimChange, Hello, Mode, Presence, ServerMessage}, sessions::{Exit, Size}};
+//!
+//! /// The bytes are what the message is written as, and are read as that message.
+//! fn same(message: ServerMessage, bytes: &[u8]) {
+//!     assert_eq!(message.encode(), bytes);
+//!     assert_eq!(ServerMessage::decode(bytes).unwrap(), message);
+//! }
+//! let size = Size { columns: 80, rows: 24 };
+//!
+//! same(
+//!     ServerMessage::Hello(Hello {
+//!         session: "ses_5f3a91c07be24d68".to_owned(),
+//!         name: "notes".to_owned(),
+//!         size,
+//!         mode: Mode::Write,
+//!         offset: 7,
+//!         instance: "i".to_owned(),
+//!         life: "l".to_owned(),
+//!         viewers: 0,
+//!         writers: 1,
+//!         input_applied: Some(3),
+//!     }),
+//!     b"\x00{\"session\":\"ses_5f3a91c07be24d68\",\"name\":\"notes\",\"size\":{\"columns\":80,\"rows\":24},\
+//!       \"mode\":\"write\",\"offset\":7,\"instance\":\"i\",\"life\":\"l\",\"viewers\":0,\"writers\":1,\"input_applied\":3}",
+//! );
+//! // Seven bytes of output, of which the first is the session's first.
+//! same(
+//!     ServerMessage::Output { offset: 0, bytes: b"ready\r\n".to_vec() },
+//!     b"\x01\x00\x00\x00\x00\x00\x00\x00\x00ready\r\n",
+//! );
+//! // Bytes up to offset 4096 are gone, and none have come since.
+//! same(ServerMessage::Output { offset: 4096, bytes: Vec::new() }, b"\x01\x00\x00\x00\x00\x00\x00\x10\x00");
+//! // Reset, draw this at 80 columns and 24 rows, and go on with output from offset 7.
+//! same(
+//!     ServerMessage::Snapshot { ground: 7, size, bytes: b"ready\r\n".to_vec() },
+//!     b"\x02\x00\x00\x00\x00\x00\x00\x00\x07\x00\x50\x00\x18ready\r\n",
+//! );
+//! same(
+//!     ServerMessage::Size { offset: 7, size, claim: ClaimChange { holder: true, taken_from: false, by: Some("owner".to_owned()) } },
+//!     b"\x03\x00\x00\x00\x00\x00\x00\x00\x07\x00\x50\x00\x18{\"holder\":true,\"taken_from\":false,\"by\":\"owner\"}",
+//! );
+//! same(
+//!     ServerMessage::Exit(Exit { code: Some(0), signal: None, duration_ms: 1200, peak_memory_bytes: 4096 }),
+//!     b"\x04{\"code\":0,\"signal\":null,\"duration_ms\":1200,\"peak_memory_bytes\":4096}",
+//! );
+//! same(ServerMessage::InputApplied { sequence: 3 }, b"\x05\x00\x00\x00\x00\x00\x00\x00\x03");
+//! same(
+//!     ServerMessage::Presence(Presence { viewers: 2, writers: 1, typing: vec!["Ada's phone".to_owned()] }),
+//!     b"\x06{\"viewers\":2,\"writers\":1,\"typing\":[\"Ada's phone\"]}",
+//! );
+//! same(ServerMessage::Pong { number: 258 }, b"\x07\x00\x00\x00\x00\x00\x00\x01\x02");
+//! ```
+//!
+//! # Messages of the client
+//!
+//! | byte | message | body |
+//! |---|---|---|
+//! | `10` | [`Input`](ClientMessage::Input) | sequence (8), bytes |
+//! | `11` | [`Size`](ClientMessage::Size) | columns (2), rows (2) |
+//! | `12` | [`Ack`](ClientMessage::Ack) | offset (8) |
+//! | `13` | [`Claim`](ClientMessage::Claim) | nothing |
+//! | `14` | [`Yield`](ClientMessage::Yield) | nothing |
+//! | `15` | [`Ping`](ClientMessage::Ping) | number (8) |
+//! | `16` | [`Visibility`](ClientMessage::Visibility) | one byte: 1 if it is visible, plus 2 if it is at the live edge |
+//!
 //! ```
 //! use protocol::attach::ClientMessage;
-//! let message = ClientMessage::Input { sequence: 1, bytes: b"ls\r".to_vec() };
-//! assert_eq!(message.encode(), b"\x10\0\0\0\0\0\0\0\x01ls\r");
-//! assert_eq!(ClientMessage::decode(b"\x11\x00\x50\x00\x18").unwrap(), ClientMessage::Size { columns: 80, rows: 24 });
+//!
+//! fn same(message: ClientMessage, bytes: &[u8]) {
+//!     assert_eq!(message.encode(), bytes);
+//!     assert_eq!(ClientMessage::decode(bytes).unwrap(), message);
+//! }
+//!
+//! same(
+//!     ClientMessage::Input { sequence: 1, bytes: b"ls\r".to_vec() },
+//!     b"\x10\x00\x00\x00\x00\x00\x00\x00\x01ls\r",
+//! );
+//! same(ClientMessage::Size { columns: 80, rows: 24 }, b"\x11\x00\x50\x00\x18");
+//! same(ClientMessage::Ack { offset: 4096 }, b"\x12\x00\x00\x00\x00\x00\x00\x10\x00");
+//! same(ClientMessage::Claim, b"\x13");
+//! same(ClientMessage::Yield, b"\x14");
+//! same(ClientMessage::Ping { number: 258 }, b"\x15\x00\x00\x00\x00\x00\x00\x01\x02");
+//! same(ClientMessage::Visibility { visible: true, at_live_edge: true }, b"\x16\x03");
+//! ```
+//!
+//! What is none of these is refused, and closes the WebSocket with 1002:
+//!
+//! ```
+//! use protocol::attach::{ClientMessage, MalformedMessage};
+//!
+//! assert_eq!(ClientMessage::decode(b""), Err(MalformedMessage::Empty));
+//! assert_eq!(ClientMessage::decode(b"\x11\x00\x50\x00"), Err(MalformedMessage::Short(0x11)));
+//! assert_eq!(ClientMessage::decode(b"\x01"), Err(MalformedMessage::UnknownType(0x01)));
 //! ```
 
 use serde::{Deserialize, Serialize};
