@@ -19,6 +19,7 @@ pub const LIFE_HEADER: &str = "transom-life";
 
 /// `GET /v1/health`: what anybody may know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 #[serde(deny_unknown_fields)]
 pub struct Health {
@@ -32,6 +33,7 @@ pub struct Health {
 
 /// What kind of principal an answer is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum PrincipalKind {
@@ -47,6 +49,7 @@ pub enum PrincipalKind {
 
 /// `GET /v1/whoami`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct WhoAmI {
     /// The kind of principal that asks.
@@ -56,11 +59,13 @@ pub struct WhoAmI {
     pub session_id: Option<String>,
     /// The device, if it is one.
     #[cfg_attr(feature = "ts", ts(type = "string | null"))]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::DeviceId>"))]
     pub device_id: Option<DeviceId>,
     /// The device's label, if it is one.
     pub label: Option<String>,
     /// The device's role, if it is one.
     #[cfg_attr(feature = "ts", ts(type = "\"viewer\" | \"operator\" | null"))]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Role>"))]
     pub role: Option<Role>,
     /// What it may do, by wire name, for example `session:view`.
     pub scopes: Vec<String>,
@@ -77,6 +82,7 @@ pub struct WhoAmI {
 
 /// `GET /v1/auth/challenge`: what every 401 of a listener carries, for a page that shall not be refused first.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct ChallengeMade {
     /// What a device with a key signs for an access token, within a minute.
@@ -85,6 +91,7 @@ pub struct ChallengeMade {
 
 /// `POST /v1/auth/proof`, with the device token as bearer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 #[serde(deny_unknown_fields)]
 pub struct ProofOfKey {
@@ -99,6 +106,7 @@ pub struct ProofOfKey {
 
 /// The answer to a proof.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct Proven {
     /// What opens the daemon to this device, on this listener and node.
@@ -119,6 +127,7 @@ pub struct Proven {
 
 /// `POST /v1/devices/self/pin`: the device has kept the pin that comes next.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct KeptPin {
     /// Which.
@@ -127,12 +136,14 @@ pub struct KeptPin {
 
 /// `POST /v1/devices`: a device without a key, for scripts.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct NewDevice {
     /// Its name.
     pub label: String,
     /// What it may do; absent: look.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Role>"))]
     pub role: Option<Role>,
     /// Seconds for which it stays trusted, at most 90 days; absent: 90 days.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -141,19 +152,24 @@ pub struct NewDevice {
 
 /// The answer to a new device: the token, this once.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceAdded {
     /// The device.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::DeviceId"))]
     pub device_id: DeviceId,
     /// Its token, which is all that it needs.
     pub token: WireSecret,
     /// What it may do.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Role"))]
     pub role: Role,
     /// When its trust ends.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Time"))]
     pub expires_at: Timestamp,
 }
 
 /// One TLS listener of a running daemon.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct TlsEndpoint {
     /// The bound address and port.
@@ -166,6 +182,7 @@ pub struct TlsEndpoint {
 
 /// `transom up --json`: one line when the daemon is ready.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ready {
     /// Always true: the line is printed once the daemon serves.
     pub ready: bool,
@@ -187,6 +204,7 @@ pub struct Ready {
 
 /// `GET /v1/status` and `transom status --json`: what `up` said, with counts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Status {
     /// Always true of a daemon that answers.
     pub ready: bool,
@@ -199,6 +217,7 @@ pub struct Status {
     /// The daemon's process id.
     pub pid: u32,
     /// When this run began.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Time"))]
     pub started_at: Timestamp,
     /// Whether a service manager listens at the Unix socket, and starts the daemon when it is asked for.
     #[serde(default)]
@@ -240,6 +259,7 @@ pub struct Status {
 
 /// A value that the running daemon goes by, in the answer to `GET /v1/configuration`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Configured {
     /// The key, `section.name`.
     pub key: String,
@@ -251,6 +271,7 @@ pub struct Configured {
 
 /// The process that holds the sessions' terminals while daemons come and go.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KeeperStatus {
     /// Its process id.
     pub pid: u32,
@@ -260,15 +281,18 @@ pub struct KeeperStatus {
 
 /// A device as the owner sees it: the full record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct DeviceRecord {
     /// The device.
     #[cfg_attr(feature = "ts", ts(type = "string"))]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::DeviceId"))]
     pub id: DeviceId,
     /// Its name, as approved.
     pub label: String,
     /// What it may do.
     #[cfg_attr(feature = "ts", ts(type = "\"viewer\" | \"operator\" | \"metrics\""))]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Role"))]
     pub role: Role,
     /// Whether it may revoke other devices.
     pub can_revoke: bool,
@@ -278,6 +302,7 @@ pub struct DeviceRecord {
     pub key_bound: bool,
     /// When it was paired.
     #[cfg_attr(feature = "ts", ts(type = "string"))]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Time"))]
     pub created_at: Timestamp,
     /// The address from which it asked to be paired.
     pub approved_from: String,
@@ -286,12 +311,15 @@ pub struct DeviceRecord {
     /// Until when it may bind itself to another node, if the owner lets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "ts", ts(optional, type = "string"))]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Time>"))]
     pub rebinds_until: Option<Timestamp>,
     /// When its trust ends by itself, if it does.
     #[cfg_attr(feature = "ts", ts(type = "string | null"))]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Time>"))]
     pub expires_at: Option<Timestamp>,
     /// When it was last seen, to the minute.
     #[cfg_attr(feature = "ts", ts(type = "string | null"))]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Time>"))]
     pub last_seen_at: Option<Timestamp>,
     /// The address it was last seen at.
     pub last_address: Option<String>,
@@ -301,6 +329,7 @@ pub struct DeviceRecord {
 
 /// `PATCH /v1/devices/{id}`: what is absent stays as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct DeviceChanges {
     /// Another name.
@@ -308,6 +337,7 @@ pub struct DeviceChanges {
     pub label: Option<String>,
     /// Another role.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Role>"))]
     pub role: Option<Role>,
     /// Whether it may revoke other devices.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -319,6 +349,7 @@ pub struct DeviceChanges {
 
 /// `POST /v1/devices/{id}/rebind`: for some minutes the device may bind itself to the node from which it comes next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Rebind {
     /// It is bound to no node at once instead: it may come from anywhere.
@@ -327,6 +358,7 @@ pub struct Rebind {
 
 /// `PATCH /v1/devices/self`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct NewLabel {
     /// The device's name from now on.
@@ -335,21 +367,26 @@ pub struct NewLabel {
 
 /// `GET /v1/devices` for a device that may revoke: no more than it needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceSummary {
     /// The device.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::DeviceId"))]
     pub id: DeviceId,
     /// Its name.
     pub label: String,
     /// When it was last seen, to the minute.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Time>"))]
     pub last_seen_at: Option<Timestamp>,
 }
 
 /// `DELETE /v1/devices/{id}` and `/v1/devices/self`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct Revoked {
     /// The device whose trust has ended.
     #[cfg_attr(feature = "ts", ts(type = "string"))]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::DeviceId"))]
     pub device_id: DeviceId,
     /// How many of its connections were closed: accepted streams, upgraded or not, each once.
     pub closed: u64,
@@ -361,8 +398,10 @@ pub struct Revoked {
 
 /// `DELETE /v1/devices/{id}/connections`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Disconnected {
     /// The device, whose trust stays.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::DeviceId"))]
     pub device_id: DeviceId,
     /// How many of its connections were closed.
     pub closed: u64,
@@ -370,11 +409,13 @@ pub struct Disconnected {
 
 /// `POST /v1/lockdown`: there is nothing to choose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Lockdown {}
 
 /// The answer to a lock-down: every remote way in is closed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LockedDown {
     /// How many remote connections were closed.
     pub closed: u64,
@@ -384,6 +425,7 @@ pub struct LockedDown {
 
 /// `DELETE /v1/lockdown`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LockdownLifted {
     /// How many remote listeners were opened; none where it was not locked down.
     pub listeners: u64,
@@ -391,6 +433,7 @@ pub struct LockdownLifted {
 
 /// `POST /v1/shutdown`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Shutdown {
     /// Stop the running sessions too; without it, they go on, and the next daemon takes them over.
@@ -399,11 +442,13 @@ pub struct Shutdown {
 
 /// `POST /v1/reload`: there is nothing to choose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Reload {}
 
 /// The answer to a reload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reloaded {
     /// The keys whose values are others now, in order.
     pub changed: Vec<String>,
@@ -413,11 +458,13 @@ pub struct Reloaded {
 
 /// `POST /v1/restart`: there is nothing to choose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Restart {}
 
 /// The answer to a restart: sent before the daemon drains. It serves again once [`Status::life`] is another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Restarting {
     /// The daemon's process id, which it keeps.
     pub pid: u32,
@@ -427,6 +474,7 @@ pub struct Restarting {
 
 /// `transom restart --json`: the daemon that serves now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Restarted {
     /// The daemon's process id.
     pub pid: u32,
@@ -442,6 +490,7 @@ pub struct Restarted {
 
 /// The answer to a shutdown: sent before the daemon drains.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ShuttingDown {
     /// The daemon's process id, to watch it end.
     pub pid: u32,

@@ -136,6 +136,7 @@ pub use codec::MalformedMessage;
 
 /// What an attachment may do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
@@ -150,6 +151,7 @@ pub enum Mode {
 
 /// Body of message 00.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct Hello {
     /// The session, `ses_…`.
@@ -179,6 +181,7 @@ pub struct Hello {
 
 /// Body of message 06: who is there.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct Presence {
     /// Attachments that look.
@@ -191,6 +194,7 @@ pub struct Presence {
 
 /// The JSON part of message 03: who holds the size.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct ClaimChange {
     /// Whether this attachment holds the claim now.

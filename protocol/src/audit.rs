@@ -5,13 +5,16 @@ use serde::{Deserialize, Serialize};
 
 /// The query of `GET /v1/audit`; what is not said does not matter.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct AuditQuery {
     /// Rows behind this one, from there on; without it, the latest.
     pub after: Option<u64>,
     /// Not older than this.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Time>"))]
     pub since: Option<Timestamp>,
     /// Older than this.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Time>"))]
     pub until: Option<Timestamp>,
     /// Of this principal, as rows name it.
     pub principal: Option<String>,
@@ -29,10 +32,12 @@ pub struct AuditQuery {
 
 /// One row of `GET /v1/audit`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AuditRecord {
     /// Its number.
     pub sequence: u64,
     /// When it was decided.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Time"))]
     pub time: Timestamp,
     /// Who acted: `owner`, an id, `nobody`, or `daemon` for what time alone did.
     pub principal: String,
@@ -50,6 +55,7 @@ pub struct AuditRecord {
 
 /// `GET /v1/audit/verify`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AuditVerdict {
     /// Whether nothing was found.
     pub whole: bool,
@@ -67,6 +73,7 @@ pub struct AuditVerdict {
 
 /// What is wrong with the trail.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AuditFault {
     /// `changed`, `missing`, `cut_off`, `beginning`, `another`, `revocations` or `no_epoch`.
     pub kind: String,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// `GET /v1/certificates`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Certificates {
     /// The pin of the identity key, `sha256/<base64url>`.
     pub pin: String,
@@ -24,8 +25,10 @@ pub struct Certificates {
 
 /// How a device knows the daemon.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Knowing {
     /// The device.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::DeviceId"))]
     pub id: DeviceId,
     /// What it is called.
     pub label: String,
@@ -35,6 +38,7 @@ pub struct Knowing {
 
 /// By what a device knows the daemon, as far as it has shown since the daemon began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum KnowsBy {
     /// By its name, as browsers do: they look at the certificate.
@@ -51,11 +55,13 @@ pub enum KnowsBy {
 
 /// `POST /v1/certificates/rotate` and `/v1/certificates/next`: there is nothing to choose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct NextKey {}
 
 /// The answer to a rotation: another key is served from now on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rotated {
     /// The pin of the key.
     pub pin: String,
@@ -73,6 +79,7 @@ pub struct Rotated {
 /// The root of an authority that speaks for this daemon's names only: `POST /v1/certificates/trust` makes it where there is none
 /// that is good for all of them, and `DELETE` forgets it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Root {
     /// Its certificate, in PEM. It holds no secret.
     pub pem: String,
@@ -81,6 +88,7 @@ pub struct Root {
     /// The names and addresses that it may speak for.
     pub names: Vec<String>,
     /// Until when.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Time"))]
     pub not_after: Timestamp,
     /// Where a device that can reach the daemon gets it; absent where none can.
     pub url: Option<String>,
@@ -88,6 +96,7 @@ pub struct Root {
 
 /// One certificate that is served.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Certificate {
     /// Where it comes from.
     pub source: CertificateSource,
@@ -100,10 +109,13 @@ pub struct Certificate {
     /// SHA-256 of the whole certificate in hexadecimal, as browsers show it.
     pub sha256: String,
     /// From when it is valid.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Time"))]
     pub not_before: Timestamp,
     /// Until when.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Time"))]
     pub not_after: Timestamp,
     /// When the daemon makes it anew; absent where somebody else does.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Time>"))]
     pub renews_at: Option<Timestamp>,
     /// Its file, if the user keeps it.
     pub file: Option<String>,
@@ -114,6 +126,7 @@ pub struct Certificate {
 
 /// Where a certificate comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CertificateSource {
     /// Self-signed with the identity key.
@@ -128,5 +141,6 @@ pub enum CertificateSource {
 
 /// `POST /v1/certificates/trust`: there is nothing to choose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Trust {}

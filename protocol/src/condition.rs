@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// One way in which the daemon is not as it is configured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Degraded {
     /// Which.
     pub kind: DegradedKind,
@@ -13,6 +14,7 @@ pub struct Degraded {
 
 /// What is not as it is configured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum DegradedKind {
     /// The last reload changed nothing, as the configuration cannot be used: what was before holds.
@@ -43,6 +45,7 @@ impl Degraded {
 
 /// Something that is as it is configured, and soon not as it should be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Warning {
     /// What it is about.
     pub kind: WarningKind,
@@ -54,6 +57,7 @@ pub struct Warning {
 
 /// What a warning is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum WarningKind {
     /// The certificate of the user's own ends.
@@ -72,6 +76,7 @@ impl Warning {
 /// Something that keeps devices from coming over the tailnet as they should.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "ToldTailnetProblem")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TailnetProblem {
     /// Which; on the wire beside the rest.
     #[serde(flatten)]
@@ -84,6 +89,7 @@ pub struct TailnetProblem {
 
 /// What keeps devices away.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum TailnetProblemKind {
     /// An address of the tailnet could not be had.
@@ -109,6 +115,7 @@ pub enum TailnetProblemKind {
 /// How daemons tell it.
 #[derive(Deserialize)]
 #[serde(untagged)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 enum ToldTailnetProblem {
     /// As those did that told no kind: the hint is part of the sentence.
     InWords(String),

@@ -7,6 +7,7 @@ use crate::sessions::Session;
 
 /// The query of the event stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct EventsQuery {
     /// The last sequence number that the client has seen. A guest's numbers are of one stream each: its next one begins anew.
@@ -16,6 +17,7 @@ pub struct EventsQuery {
 
 /// An ordered fact: the server-sent event's `event` is the kind, its `data` this object, its `id` the sequence number.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[expect(clippy::large_enum_variant, reason = "nearly every event is the large one")]
@@ -36,11 +38,13 @@ pub enum Event {
     DevicePaired {
         /// The device.
         #[cfg_attr(feature = "ts", ts(type = "string"))]
+        #[cfg_attr(feature = "schema", schemars(with = "crate::schema::DeviceId"))]
         device_id: DeviceId,
         /// What it is called.
         label: String,
         /// What it may do.
         #[cfg_attr(feature = "ts", ts(type = "\"viewer\" | \"operator\" | \"metrics\""))]
+        #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Role"))]
         role: Role,
     },
 }

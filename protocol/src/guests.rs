@@ -8,6 +8,7 @@ use crate::{Bytes64, WireSecret};
 
 /// `POST /v1/guests`: invites somebody to look at sessions.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct NewInvitation {
     /// The sessions, by id.
@@ -28,17 +29,21 @@ pub struct NewInvitation {
 
 /// One link that was made: the answer is an array of them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InvitationMade {
     /// Who the link makes of whoever opens it first.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::GuestId"))]
     pub id: GuestId,
     /// The link, this once; its secret stands in the fragment.
     pub url: WireSecret,
     /// When its guest is one no more.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Time"))]
     pub expires_at: Timestamp,
 }
 
 /// Where a guest stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum GuestState {
     /// Nobody has used the link.
@@ -59,10 +64,12 @@ pub enum GuestState {
 
 /// Somebody else showed a link that was used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GuestRefused {
     /// How often.
     pub count: u32,
     /// When last.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Time"))]
     pub last_at: Timestamp,
     /// From which address last.
     pub last_address: String,
@@ -70,8 +77,10 @@ pub struct GuestRefused {
 
 /// A guest as the owner sees it: `GET /v1/guests`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GuestRecord {
     /// The guest.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::GuestId"))]
     pub id: GuestId,
     /// Where they stand.
     pub state: GuestState,
@@ -82,10 +91,13 @@ pub struct GuestRecord {
     /// Who of the tailnet was invited, if that was said.
     pub login: Option<String>,
     /// When they were invited.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Time"))]
     pub invited_at: Timestamp,
     /// When they are, or were, a guest no more.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Time"))]
     pub expires_at: Timestamp,
     /// When the link was used.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Time>"))]
     pub joined_at: Option<Timestamp>,
     /// From which address.
     pub address: Option<String>,
@@ -97,11 +109,13 @@ pub struct GuestRecord {
 
 /// `POST /v1/guests/exchange`: a browser shows a link, and a key that it made.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 #[serde(deny_unknown_fields)]
 pub struct GuestExchange {
     /// The guest that the link names.
     #[cfg_attr(feature = "ts", ts(type = "string"))]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::GuestId"))]
     pub id: GuestId,
     /// The link's secret.
     #[cfg_attr(feature = "ts", ts(type = "string"))]
@@ -120,6 +134,7 @@ pub struct GuestExchange {
 
 /// The answer: the token, this once. It opens the auth lane only.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct GuestJoined {
     /// The guest's token.
@@ -134,10 +149,12 @@ pub struct GuestJoined {
 
 /// `GET /v1/guests/self`: the caller's own record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct GuestSelf {
     /// The guest.
     #[cfg_attr(feature = "ts", ts(type = "string"))]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::GuestId"))]
     pub id: GuestId,
     /// What it may look at, by id.
     pub sessions: Vec<String>,
@@ -150,8 +167,10 @@ pub struct GuestSelf {
 
 /// `DELETE /v1/guests/{id}` and `/v1/guests/self`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GuestEnded {
     /// Who is a guest no more.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::GuestId"))]
     pub guest_id: GuestId,
     /// How many of their connections were closed.
     pub closed: u64,

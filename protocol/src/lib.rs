@@ -14,6 +14,7 @@ pub mod events;
 pub mod guests;
 pub mod pairing;
 pub mod problem;
+pub mod schema;
 pub mod sessions;
 #[cfg(feature = "ts")]
 pub mod typescript;

@@ -8,9 +8,11 @@ use crate::{Bytes64, WireSecret};
 
 /// `POST /v1/pairing/offers`: the terms of an offer; what is absent takes the configured default.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct NewOffer {
     /// The role that the device gets.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Role>"))]
     pub role: Option<Role>,
     /// The label that the device gets, instead of its own wish.
     pub label: Option<String>,
@@ -24,8 +26,10 @@ pub struct NewOffer {
 
 /// The answer to a new offer, the only time its link is told.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OfferMade {
     /// The offer.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::OfferId"))]
     pub id: OfferId,
     /// The link that a device opens; its fragment holds the secret.
     pub url: WireSecret,
@@ -35,29 +39,36 @@ pub struct OfferMade {
 
 /// An offer as the owner lists it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OfferView {
     /// The offer.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::OfferId"))]
     pub id: OfferId,
     /// `open`, `claimed` by a device that may still come of it, `used` up by one that has come or never will, `burned`,
     /// `withdrawn` or `expired`. Only `open` can be claimed.
     pub state: String,
     /// The role it gives.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Role"))]
     pub role: Role,
     /// The label it gives, if any.
     pub label: Option<String>,
     /// The request that claimed it, also after its end.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::RequestId>"))]
     pub request_id: Option<RequestId>,
     /// When it ends.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Time"))]
     pub expires_at: Timestamp,
 }
 
 /// An offer as the device shows it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 #[serde(deny_unknown_fields)]
 pub struct OfferProof {
     /// The offer's id, from the link.
     #[cfg_attr(feature = "ts", ts(type = "string"))]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::OfferId"))]
     pub id: OfferId,
     /// The offer's secret, from the link.
     #[cfg_attr(feature = "ts", ts(type = "string"))]
@@ -80,6 +91,7 @@ impl OfferProof {
 
 /// `POST /v1/pairing/requests`: step 1.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 #[serde(deny_unknown_fields)]
 pub struct NewRequest {
@@ -96,10 +108,12 @@ pub struct NewRequest {
 
 /// The answer to step 1.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct Requested {
     /// The request.
     #[cfg_attr(feature = "ts", ts(type = "string"))]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::RequestId"))]
     pub request_id: RequestId,
     /// What the device polls with, as bearer.
     #[cfg_attr(feature = "ts", ts(type = "string"))]
@@ -117,6 +131,7 @@ pub struct Requested {
 
 /// `POST .../{id}/reveal`: step 2.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 #[serde(deny_unknown_fields)]
 pub struct Reveal {
@@ -130,6 +145,7 @@ pub struct Reveal {
 
 /// The status of a poll, in the words of RFC 8628 section 3.5.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum PollStatus {
@@ -145,8 +161,18 @@ pub enum PollStatus {
     Approved,
 }
 
+/// The query of step 3, and of the owner's lists of offers and requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PollQuery {
+    /// Seconds for which the answer may be held back until there is news; at most 25.
+    #[serde(default)]
+    pub wait: u64,
+}
+
 /// `GET .../{id}?wait=`: step 3.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct Poll {
     /// Where the request stands.
@@ -168,9 +194,11 @@ pub struct Poll {
 
 /// `POST .../{id}/approve`: step 4; what is absent takes the offer's terms.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Approve {
     /// The role that the device gets.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Role>"))]
     pub role: Option<Role>,
     /// The label that the device gets.
     pub label: Option<String>,
@@ -184,6 +212,7 @@ pub struct Approve {
 
 /// Where a request stands, as the owner sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RequestStatus {
     /// Nobody decided yet.
@@ -204,8 +233,10 @@ pub enum RequestStatus {
 
 /// A request as the owner sees it: `GET /v1/pairing/requests`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RequestView {
     /// The request.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::RequestId"))]
     pub id: RequestId,
     /// Where it stands.
     pub state: RequestStatus,
@@ -218,17 +249,22 @@ pub struct RequestView {
     /// Its tailnet user and node, where the listener knows them.
     pub tailnet: Option<String>,
     /// The role it would get.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Role"))]
     pub role: Role,
     /// The offer it claims.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::OfferId>"))]
     pub offer_id: Option<OfferId>,
     /// The device that it became, once committed.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::DeviceId>"))]
     pub device_id: Option<DeviceId>,
     /// When it ends.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Time"))]
     pub expires_at: Timestamp,
 }
 
 /// `POST .../{id}/exchange`: step 5.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 #[serde(deny_unknown_fields)]
 pub struct Exchange {
@@ -241,16 +277,19 @@ pub struct Exchange {
 
 /// The answer to step 5: the token, this once.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct Exchanged {
     /// The device that this will be.
     #[cfg_attr(feature = "ts", ts(type = "string"))]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::DeviceId"))]
     pub device_id: DeviceId,
     /// The device token; it works once committed.
     #[cfg_attr(feature = "ts", ts(type = "string"))]
     pub token: WireSecret,
     /// What the device may do.
     #[cfg_attr(feature = "ts", ts(type = "\"viewer\" | \"operator\""))]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Role"))]
     pub role: Role,
     /// The pin of the daemon's identity key.
     pub pin: String,

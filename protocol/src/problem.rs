@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The body of every error answer: `application/problem+json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct Problem {
     /// A URI reference that names the kind of problem: `/problems/<code>`.

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 /// A size in character cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 #[serde(deny_unknown_fields)]
 pub struct Size {
@@ -24,6 +25,7 @@ pub struct Size {
 
 /// `POST /v1/sessions`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct NewSession {
     /// The program; looked up in the PATH that it will run with.
@@ -53,6 +55,7 @@ pub struct NewSession {
 
 /// Where a session stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum SessionState {
@@ -66,6 +69,7 @@ pub enum SessionState {
 
 /// What a session wants of a person.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum AttentionState {
@@ -82,12 +86,14 @@ pub enum AttentionState {
 
 /// What a session wants of a person, and since when.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct Attention {
     /// Which of them.
     pub state: AttentionState,
     /// Since when.
     #[cfg_attr(feature = "ts", ts(type = "string"))]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Time"))]
     pub since: Timestamp,
     /// The program's own words (OSC 9, OSC 99, OSC 777), if it gave any.
     pub message: Option<String>,
@@ -95,17 +101,20 @@ pub struct Attention {
 
 /// A line that somebody left on a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct Note {
     /// At most 100 bytes.
     pub text: String,
     /// When it goes by itself; null: never.
     #[cfg_attr(feature = "ts", ts(type = "string | null"))]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Time>"))]
     pub expires_at: Option<Timestamp>,
 }
 
 /// How a program ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct Exit {
     /// The exit code, if it ended by itself.
@@ -122,6 +131,7 @@ pub struct Exit {
 
 /// A session as lists and events show it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct Session {
     /// The session, `ses_…`.
@@ -140,12 +150,15 @@ pub struct Session {
     pub exit: Option<Exit>,
     /// When it was made.
     #[cfg_attr(feature = "ts", ts(type = "string"))]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Time"))]
     pub created_at: Timestamp,
     /// When its program ended.
     #[cfg_attr(feature = "ts", ts(type = "string | null"))]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Time>"))]
     pub ended_at: Option<Timestamp>,
     /// When it last printed anything; null if it never did.
     #[cfg_attr(feature = "ts", ts(type = "string | null"))]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Time>"))]
     pub last_output_at: Option<Timestamp>,
     /// Its one size.
     pub size: Size,
@@ -172,6 +185,7 @@ pub struct Session {
     pub trusted: bool,
     /// When it is forgotten, if it was deleted; until then it can be restored.
     #[cfg_attr(feature = "ts", ts(type = "string | null"))]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Time>"))]
     pub purge_at: Option<Timestamp>,
     /// Why the daemon cannot reach its program yet, in words, where it goes on trying: the session is listed as running, and
     /// what needs its program or its output is refused (`out_of_reach`).
@@ -182,6 +196,7 @@ pub struct Session {
 
 /// `POST /v1/sessions/{id}/stop`: asked to end, with everything it started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stopped {
     /// The session, as it stands after its end.
     pub session: Session,

@@ -7,6 +7,7 @@ use crate::condition::TailnetProblem;
 
 /// The tailnet by which a daemon is reached.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TailnetStatus {
     /// It is a node of the daemon's own, and not this machine's.
     #[serde(default)]
@@ -31,6 +32,7 @@ pub struct TailnetStatus {
 
 /// A certificate for a name in a tailnet, by a public authority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum TailnetCertificate {
     /// The tailnet hands out none: HTTPS is not enabled in it.
@@ -40,6 +42,7 @@ pub enum TailnetCertificate {
     /// Whoever asks by the name is shown it.
     Served {
         /// Its end; it is renewed before.
+        #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Time"))]
         until: Timestamp,
     },
     /// It could not be had: the problems say why.
@@ -48,6 +51,7 @@ pub enum TailnetCertificate {
 
 /// What tailscaled says that it is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TailnetState {
     /// This machine is in the tailnet.

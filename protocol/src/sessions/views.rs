@@ -7,6 +7,7 @@ use crate::Bytes64;
 
 /// The query of `GET /v1/sessions/{id}/output`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct OutputQuery {
     /// The first byte wanted; absent: the oldest there is.
@@ -19,6 +20,7 @@ pub struct OutputQuery {
 
 /// Output by offset.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Output {
     /// The bytes.
     pub data: Bytes64,
@@ -38,6 +40,7 @@ pub struct Output {
 
 /// How a screen is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ScreenFormat {
     /// Text alone.
@@ -51,6 +54,7 @@ pub enum ScreenFormat {
 
 /// The query of `GET /v1/sessions/{id}/screen`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ScreenQuery {
     /// How it is written.
@@ -69,6 +73,7 @@ pub struct ScreenQuery {
 
 /// A screen, or lines of scrollback.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct Screen {
     /// The session's size.
@@ -93,6 +98,7 @@ pub struct Screen {
 
 /// One line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct Line {
     /// Its number since the session began; it never changes while the width does not.
@@ -108,6 +114,7 @@ pub struct Line {
 
 /// The query of `GET /v1/sessions/{id}/wait`: returns at the first that comes true; the exit always counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct WaitQuery {
     /// No output for so many milliseconds.
@@ -123,6 +130,7 @@ pub struct WaitQuery {
 
 /// What came true.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Waited {
     /// Which of them.
     pub reason: WaitedFor,
@@ -134,6 +142,7 @@ pub struct Waited {
 
 /// What a wait ended with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum WaitedFor {
     /// The program ended, or the session is lost.

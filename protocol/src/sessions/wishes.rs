@@ -8,6 +8,7 @@ use crate::Bytes64;
 
 /// The query of `GET /v1/sessions`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ListQuery {
     /// Whether those that were deleted, and can be restored, are listed too.
@@ -17,6 +18,7 @@ pub struct ListQuery {
 
 /// `POST /v1/sessions/{id}/input`: exactly one of `text` and `data`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// Text; where the program asked for bracketed paste and it has more than one line, it is pasted.
@@ -32,6 +34,7 @@ pub struct Input {
 
 /// `POST /v1/sessions/{id}/keys`: keys by name, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Keys {
     /// `C-c`, `M-x`, `Up`, `F5`, `S-Tab`, `Enter`, or one character.
@@ -40,6 +43,7 @@ pub struct Keys {
 
 /// `POST /v1/sessions/{id}/note`; an empty text takes the note away.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct NewNote {
     /// At most 100 bytes, one line.
@@ -51,6 +55,7 @@ pub struct NewNote {
 
 /// `PATCH /v1/sessions/{id}`: what is absent stays.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SessionChanges {
     /// The new name.
@@ -63,6 +68,7 @@ pub struct SessionChanges {
 
 /// The query of `DELETE /v1/sessions/{id}`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RemoveQuery {
     /// At once and for good, instead of in 24 hours.
