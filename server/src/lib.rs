@@ -81,6 +81,9 @@ pub mod limits;
 pub mod listen;
 pub mod lockdown;
 pub mod metrics;
+#[cfg(feature = "openapi")]
+pub mod openapi;
+pub mod operation;
 pub mod peer;
 mod pins;
 pub mod random;
@@ -105,6 +108,7 @@ pub use connections::{Connection, Connections};
 pub use error::Failure;
 pub use listen::{Listener, UserspaceListener, UserspaceStream};
 pub use lockdown::{Doors, LockdownFile, NoDoors, OneDoor, OpenDoors};
+pub use operation::{Operation, PathId};
 pub use peer::{
     EveryoneOutside, LocalAnswer, LocalOrigin, LocalPeer, LocalProcess, NoTailnet, Peer, RemotePeer, WhoIs,
     WhoIsAnswer,

@@ -3,6 +3,7 @@
 //! A handler's state is [`Scoped`], typed by the scope of its route, and [`Permitted<S>`] can be taken only from a state of the
 //! same `S`: a handler that asks for another permit than its route demands does not compile.
 
+mod described;
 mod lean;
 mod mount;
 
@@ -59,6 +60,8 @@ type Add<D> = Box<dyn FnOnce(Router, &Arc<Access>, D) -> Router + Send>;
 struct Row<D> {
     info: RouteInfo,
     add: Add<D>,
+    #[cfg(feature = "openapi")]
+    operation: Option<&'static crate::operation::Operation>,
 }
 
 impl<D: Clone + Send + Sync + 'static> Routes<D> {
@@ -160,7 +163,12 @@ impl<D: Clone + Send + Sync + 'static> Routes<D> {
     }
 
     fn add(mut self, info: RouteInfo, add: Add<D>) -> Self {
-        self.rows.push(Row { info, add });
+        self.rows.push(Row {
+            info,
+            add,
+            #[cfg(feature = "openapi")]
+            operation: None,
+        });
         self
     }
 }

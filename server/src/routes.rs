@@ -29,47 +29,64 @@ use crate::{access::Access, error::Failure, router::Routes};
 pub fn routes() -> Routes<Arc<Access>> {
     let routes = Routes::new()
         .public_to_guests(Method::GET, "/v1/health", health::show)
+        .described(&health::SHOW)
         .route::<Any, _, _>(Method::GET, "/v1/whoami", None, whoami::show)
+        .described(&whoami::SHOW)
         .route::<DeviceList, _, _>(Method::GET, "/v1/devices", None, devices::list::list)
+        .described(&devices::list::LIST)
         .route::<DeviceManage, _, _>(Method::POST, "/v1/devices", None, devices::add::add)
+        .described(&devices::add::ADD)
         .route::<OwnRecord, _, _>(Method::GET, "/v1/devices/self", None, devices::show_self::show)
+        .described(&devices::show_self::SHOW)
         .route::<OwnRecord, _, _>(
             Method::DELETE,
             "/v1/devices/self",
             None,
             devices::sign_out::sign_out,
         )
+        .described(&devices::sign_out::SIGN_OUT)
         .route::<OwnRecord, _, _>(
             Method::PATCH,
             "/v1/devices/self",
             None,
             devices::change::rename_self,
         )
+        .described(&devices::change::RENAME_SELF)
         .route::<OwnRecord, _, _>(
             Method::POST,
             "/v1/devices/self/pin",
             None,
             devices::keep_pin::keep,
         )
+        .described(&devices::keep_pin::KEEP)
         .route::<DeviceManage, _, _>(Method::PATCH, "/v1/devices/{id}", None, devices::change::change)
+        .described(&devices::change::CHANGE)
         .route::<DeviceManage, _, _>(
             Method::POST,
             "/v1/devices/{id}/rebind",
             None,
             devices::rebind::rebind,
         )
+        .described(&devices::rebind::REBIND)
         .route::<DeviceRevoke, _, _>(Method::DELETE, "/v1/devices/{id}", None, devices::revoke::revoke)
+        .described(&devices::revoke::REVOKE)
         .route::<DeviceManage, _, _>(
             Method::DELETE,
             "/v1/devices/{id}/connections",
             None,
             devices::disconnect::disconnect,
         )
+        .described(&devices::disconnect::DISCONNECT)
         .route::<MetricsView, _, _>(Method::GET, "/metrics", None, metrics::show)
+        .described(&metrics::SHOW)
         .route::<AuditView, _, _>(Method::GET, "/v1/audit", None, audit::list)
+        .described(&audit::LIST)
         .route::<AuditView, _, _>(Method::GET, "/v1/audit/verify", None, audit::verify)
+        .described(&audit::VERIFY)
         .route::<Lockdown, _, _>(Method::POST, "/v1/lockdown", None, lockdown::lock)
-        .route::<LiftLockdown, _, _>(Method::DELETE, "/v1/lockdown", None, lockdown::lift);
+        .described(&lockdown::LOCK)
+        .route::<LiftLockdown, _, _>(Method::DELETE, "/v1/lockdown", None, lockdown::lift)
+        .described(&lockdown::LIFT);
     pairing::add(guests::add(auth::add(routes)))
 }
 

@@ -13,6 +13,7 @@ use crate::{
     clock::{millis, timestamp},
     error::Failure,
     extract::Query,
+    operation::Operation,
     router::{App, On, Permitted},
     store::{AuditReader, StoreError},
 };
@@ -124,6 +125,18 @@ const DEFAULT_ROWS: u32 = 100;
 const MOST_ROWS: u32 = 1_000;
 /// As the polls of pairing.
 const LONGEST_WAIT: Duration = Duration::from_secs(25);
+
+pub(in crate::routes) const LIST: Operation =
+    Operation::new("list_audit", "Reads the audit trail, oldest row first.")
+        .explained("With `wait` and `after` the answer is held back until there is a row behind that one.")
+        .asks::<wire::AuditQuery>()
+        .gives::<Vec<wire::AuditRecord>>(200);
+
+pub(in crate::routes) const VERIFY: Operation = Operation::new(
+    "verify_audit",
+    "Follows the chain of the audit trail from its beginning to its end.",
+)
+.gives::<wire::AuditVerdict>(200);
 
 #[cfg(test)]
 mod tests;

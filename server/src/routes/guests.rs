@@ -21,11 +21,17 @@ use crate::{access::Access, router::Routes};
 pub(super) fn add(routes: Routes<Arc<Access>>) -> Routes<Arc<Access>> {
     routes
         .route::<GuestManage, _, _>(Method::POST, "/v1/guests", None, invite::invite)
+        .described(&invite::INVITE)
         .route::<GuestManage, _, _>(Method::GET, "/v1/guests", None, list::list)
+        .described(&list::LIST)
         .public_to_guests(Method::POST, "/v1/guests/exchange", exchange::exchange)
+        .described(&exchange::EXCHANGE)
         .route::<OwnRecord, _, _>(Method::GET, "/v1/guests/self", None, show_self::show)
+        .described(&show_self::SHOW)
         .route::<OwnRecord, _, _>(Method::DELETE, "/v1/guests/self", None, end::leave)
+        .described(&end::LEAVE)
         .route::<DeviceRevoke, _, _>(Method::DELETE, "/v1/guests/{id}", None, end::end)
+        .described(&end::END)
 }
 
 /// The sessions that a guest may look at, by id.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use protocol::access::Health;
 
-use crate::{access::Access, router::App};
+use crate::{access::Access, operation::Operation, router::App};
 
 pub(crate) async fn show(App(access): App<Arc<Access>>) -> Json<Health> {
     Json(Health {
@@ -14,3 +14,6 @@ pub(crate) async fn show(App(access): App<Arc<Access>>) -> Json<Health> {
         instance: access.instance.clone(),
     })
 }
+
+pub(in crate::routes) const SHOW: Operation =
+    Operation::new("health", "Says that the daemon runs, and which it is.").gives::<Health>(200);

@@ -16,6 +16,7 @@ use crate::{
     error::Failure,
     extract::OptionalJson,
     lockdown,
+    operation::{Operation, problems},
     peer::Peer,
     revocation::Revoker,
     router::{App, On, Permitted},
@@ -47,3 +48,21 @@ pub(crate) async fn lift(
 ) -> Result<Json<LockdownLifted>, Failure> {
     lockdown::lift(&access, permit.principal(), &peer).await.map(Json)
 }
+
+pub(in crate::routes) const LOCK: Operation = Operation::new(
+    "lock_down",
+    "Closes every remote way in, until the owner lifts it.",
+)
+.may_take::<protocol::access::Lockdown>()
+.gives::<protocol::access::LockedDown>(200)
+.fails(|| problems([Failure::LockedInMemoryOnly]));
+
+pub(in crate::routes) const LIFT: Operation =
+    Operation::new("lift_lockdown", "Opens the remote listeners again.")
+        .gives::<LockdownLifted>(200)
+        .fails(|| {
+            problems([
+                Failure::NotLifted("the address is taken".to_owned()),
+                Failure::StoreFailed,
+            ])
+        });

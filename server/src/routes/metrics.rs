@@ -9,6 +9,7 @@ use pairing::marker::MetricsView;
 use crate::{
     access::Access,
     metrics::{self, Exposition},
+    operation::Operation,
     router::{App, Permitted},
 };
 
@@ -20,3 +21,9 @@ pub(crate) async fn show(App(access): App<Arc<Access>>, _permit: Permitted<Metri
     let kind = [(header::CONTENT_TYPE, Exposition::CONTENT_TYPE)];
     (kind, exposition.into_text()).into_response()
 }
+
+pub(in crate::routes) const SHOW: Operation = Operation::new(
+    "metrics",
+    "Shows figures of the daemon in the Prometheus text format.",
+)
+.gives_other(200, "text/plain");

@@ -16,7 +16,7 @@ mod withdraw_offer;
 use std::sync::Arc;
 
 use http::{HeaderMap, Method};
-use pairing::{Fault, Principal, RequestSecret, Role, marker::DeviceManage};
+use pairing::{Fault, OfferError, Principal, RejectCause, RequestSecret, Role, marker::DeviceManage};
 use protocol::Bytes64;
 
 use crate::{
@@ -27,35 +27,46 @@ use crate::{
 pub(super) fn add(routes: Routes<Arc<Access>>) -> Routes<Arc<Access>> {
     routes
         .route::<DeviceManage, _, _>(Method::POST, "/v1/pairing/offers", None, make_offer::make)
+        .described(&make_offer::MAKE)
         .route::<DeviceManage, _, _>(Method::GET, "/v1/pairing/offers", None, list_offers::list)
+        .described(&list_offers::LIST)
         .route::<DeviceManage, _, _>(
             Method::DELETE,
             "/v1/pairing/offers/{id}",
             None,
             withdraw_offer::withdraw,
         )
+        .described(&withdraw_offer::WITHDRAW)
         .public(Method::POST, "/v1/pairing/requests", request::request)
+        .described(&request::REQUEST_PAIRING)
         .route::<DeviceManage, _, _>(Method::GET, "/v1/pairing/requests", None, list_requests::list)
+        .described(&list_requests::LIST)
         .public(Method::GET, "/v1/pairing/requests/{id}", poll::poll)
+        .described(&poll::POLL)
         .public(Method::POST, "/v1/pairing/requests/{id}/reveal", reveal::reveal)
+        .described(&reveal::REVEAL)
         .route::<DeviceManage, _, _>(
             Method::POST,
             "/v1/pairing/requests/{id}/approve",
             None,
             approve::approve,
         )
+        .described(&approve::APPROVE)
         .route::<DeviceManage, _, _>(
             Method::POST,
             "/v1/pairing/requests/{id}/reject",
             None,
             reject::reject,
         )
+        .described(&reject::REJECT)
         .public(
             Method::POST,
             "/v1/pairing/requests/{id}/exchange",
             exchange::exchange,
         )
+        .described(&exchange::EXCHANGE)
         .public(Method::POST, "/v1/pairing/requests/{id}/commit", commit::commit)
+        .described(&commit::COMMIT)
 }
 
 /// The request secret that steps 2, 3 and 5 carry as bearer.
@@ -110,6 +121,29 @@ async fn audited_of(access: &Access, peer: &Peer, row: AuditRow) -> Result<(), F
         Failure::StoreFailed
     })
 }
+
+/// Why a request may have been rejected.
+const CAUSES: [RejectCause; 9] = [
+    RejectCause::Owner,
+    RejectCause::Displaced,
+    RejectCause::Superseded,
+    RejectCause::OfferWithdrawn,
+    RejectCause::OfferClaimed,
+    RejectCause::OfferEnded,
+    RejectCause::LockedDown,
+    RejectCause::KeyRotated,
+    RejectCause::StoreFailed,
+];
+
+/// Why an offer that a device shows may be of no use.
+const OFFER_ERRORS: [OfferError; 6] = [
+    OfferError::Unknown,
+    OfferError::Expired,
+    OfferError::Claimed,
+    OfferError::Used,
+    OfferError::Burned,
+    OfferError::Withdrawn,
+];
 
 #[cfg(test)]
 mod tests;

@@ -9,6 +9,7 @@ use protocol::access::{PrincipalKind, WhoAmI};
 use crate::{
     access::Access,
     error::Failure,
+    operation::Operation,
     router::{App, Permitted},
 };
 
@@ -44,3 +45,9 @@ pub(crate) async fn show(
         app: access.config.app.clone(),
     }))
 }
+
+pub(in crate::routes) const SHOW: Operation = Operation::new(
+    "whoami",
+    "Says who the caller turned out to be, and what it may do.",
+)
+.gives::<WhoAmI>(200);

@@ -9,6 +9,7 @@ use super::remote;
 use crate::{
     access::Access,
     error::Failure,
+    operation::{Operation, problems},
     router::{App, On},
 };
 
@@ -21,3 +22,11 @@ pub(in crate::routes) async fn make(
         challenge: access.challenge(generation).to_string(),
     }))
 }
+
+pub(in crate::routes) const MAKE: Operation =
+    Operation::new("make_challenge", "Gives what a device with a key can sign next.")
+        .explained(
+            "On a TLS listener. Every 401 there carries one too, as `challenge`; it is good for a minute.",
+        )
+        .gives::<ChallengeMade>(200)
+        .fails(|| problems([super::not_remote()]));

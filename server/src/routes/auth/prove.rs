@@ -5,15 +5,15 @@ use std::sync::Arc;
 use axum::Json;
 use http::HeaderMap;
 use pairing::{
-    Audience, ChallengeError, DeviceId, Fault, Granted, KeyHolder, OpenChallenge, Place, Proof, ProofCheck,
-    ProofError, ShownProof, TokenHolder, UnixMillis,
+    Audience, AuthError, ChallengeError, DeviceId, Granted, KeyHolder, OpenChallenge, Place, Proof,
+    ProofCheck, ProofError, ShownProof, TokenHolder, UnixMillis,
 };
 use protocol::{
     WireSecret,
     access::{PrincipalKind, ProofOfKey, Proven},
 };
 
-use super::remote;
+use super::{audience, remote};
 use crate::{
     access::Access,
     audit::action,
@@ -22,6 +22,7 @@ use crate::{
     connections::{self, Connection},
     error::Failure,
     extract,
+    operation::{Credential, Operation, problems},
     peer::RemotePeer,
     random,
     router::{App, On},
@@ -39,12 +40,7 @@ pub(in crate::routes) async fn prove(
     let token = authenticate::bearer(&headers)?.ok_or(Failure::NoDeviceToken)?;
     let now = clock::latest();
     let holder = token_holder(&access, token, now)?;
-    let audience = body
-        .audience
-        .parse()
-        .map_err(|refused: pairing::MalformedAudience| {
-            Failure::pairing("malformed_audience", Fault::Malformed, refused.to_string())
-        })?;
+    let audience = audience(&body.audience)?;
     let id = holder.id();
     let shown = (&body, &audience);
     let holder = match holder.rebinds_to(peer.tailnet.as_deref()).cloned() {
@@ -201,3 +197,41 @@ async fn note(access: &Access, holder: KeyHolder, peer: &RemotePeer, refused: Pr
         .note_refusal(holder, peer, action, refused.code(), now)
         .await;
 }
+
+pub(in crate::routes) const PROVE: Operation =
+    Operation::new("prove", "A device or guest proves its key, and gets an access token.")
+    .explained(
+        "On a TLS listener. Signed are the lines `transom-proof-v1`, challenge, audience and the id of the device or guest, \
+         joined by line feeds.",
+    )
+    .shown(Credential::HolderToken)
+    .takes::<ProofOfKey>()
+    .gives::<Proven>(200)
+    .fails(|| {
+        let retry_after = std::time::Duration::from_secs(30);
+        let challenges = [
+            ChallengeError::Foreign,
+            ChallengeError::Expired,
+            ChallengeError::Used,
+            ChallengeError::TooMany { retry_after },
+        ];
+        let mut all = problems(challenges.map(ProofError::Challenge));
+        all.extend(problems([
+            ProofError::NoKey,
+            ProofError::WrongAudience,
+            ProofError::BadSignature,
+            AuthError::WrongNode.into(),
+            AuthError::NodeUnknown.into(),
+            AuthError::WrongLogin.into(),
+            AuthError::LoginUnknown.into(),
+        ]));
+        all.extend(problems(audience("").err()));
+        all.extend(problems([
+            super::not_remote(),
+            Failure::OtherPrincipal,
+            Failure::TooManyConnections,
+            Failure::Ended,
+            Failure::StoreFailed,
+        ]));
+        all
+    });

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use http::StatusCode;
-use pairing::{ByHand, Role, marker::DeviceManage};
+use pairing::{ByHand, LivesTooLong, Role, marker::DeviceManage};
 use protocol::{
     WireSecret,
     access::{DeviceAdded, NewDevice},
@@ -17,6 +17,7 @@ use crate::{
     clock::{self, shown},
     error::Failure,
     extract,
+    operation::{Operation, problems},
     peer::Peer,
     random,
     router::{App, Permitted},
@@ -69,3 +70,16 @@ pub(crate) async fn add(
     };
     Ok((StatusCode::CREATED, Json(added)))
 }
+
+pub(in crate::routes) const ADD: Operation = Operation::new(
+    "add_device",
+    "Adds a device without a key, for scripts: its token alone opens what its role does.",
+)
+.takes::<NewDevice>()
+.gives::<DeviceAdded>(201)
+.fails(|| {
+    let mut all = problems([LivesTooLong]);
+    all.extend(problems(label("").err()));
+    all.extend(problems([Failure::StoreFailed]));
+    all
+});

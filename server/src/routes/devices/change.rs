@@ -17,6 +17,7 @@ use crate::{
     clock,
     error::Failure,
     extract::{self, Path},
+    operation::{DEVICE, Operation, problems},
     peer::Peer,
     revocation::until_quiet,
     router::{App, Permitted},
@@ -173,6 +174,40 @@ fn node(bound: Option<&TailnetIdentity>) -> String {
 fn end(at: Option<UnixMillis>) -> String {
     at.map_or_else(|| "never".to_owned(), |at| format!("at {}", clock::shown(at)))
 }
+
+pub(in crate::routes) const CHANGE: Operation = Operation::new(
+    "change_device",
+    "Gives a device another name, role, right or end, which holds at once.",
+)
+.about(DEVICE)
+.takes::<DeviceChanges>()
+.gives::<DeviceRecord>(200)
+.fails(|| {
+    let mut all = problems([
+        ChangeError::UnknownDevice,
+        ChangeError::WithoutKey,
+        ChangeError::NoReader,
+        ChangeError::LivesTooLong,
+    ]);
+    all.extend(problems(label("").err()));
+    all.extend(problems([Failure::StoreFailed]));
+    all
+});
+
+pub(in crate::routes) const RENAME_SELF: Operation = Operation::new(
+    "rename_own_device",
+    "The calling device gives itself another name.",
+)
+.takes::<NewLabel>()
+.gives::<DeviceRecord>(200)
+.fails(|| {
+    let mut all = problems(label("").err());
+    all.extend(problems([
+        Failure::NotFound("there is no record of you"),
+        Failure::StoreFailed,
+    ]));
+    all
+});
 
 #[cfg(test)]
 mod tests {

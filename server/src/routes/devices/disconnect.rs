@@ -13,6 +13,7 @@ use crate::{
     clock,
     error::Failure,
     extract::Path,
+    operation::{DEVICE, Operation, problems},
     peer::Peer,
     router::{App, Permitted},
 };
@@ -36,6 +37,14 @@ pub(crate) async fn disconnect(
         closed,
     }))
 }
+
+pub(in crate::routes) const DISCONNECT: Operation = Operation::new(
+    "disconnect_device",
+    "Closes what a device has open; its trust stays.",
+)
+.about(DEVICE)
+.gives::<Disconnected>(200)
+.fails(|| problems([UnknownDevice]));
 
 #[cfg(test)]
 mod tests {

@@ -10,6 +10,7 @@ use crate::{
     access::Access,
     error::Failure,
     extract,
+    operation::{Operation, problems},
     router::{App, Permitted},
 };
 
@@ -28,3 +29,10 @@ pub(crate) async fn keep(
         false => Err(Failure::malformed("this is not the pin that was announced")),
     }
 }
+
+pub(in crate::routes) const KEEP: Operation =
+    Operation::new("keep_next_pin", "The calling device says that it has kept the pin that comes next.")
+    .explained("`next_pin` of `prove` announces it; a device that kept it is known again after the identity key was rotated.")
+    .takes::<KeptPin>()
+    .gives_nothing(204)
+    .fails(|| problems([Failure::NotFound("there is no record of you")]));

@@ -13,6 +13,7 @@ use super::record;
 use crate::{
     access::Access,
     clock::shown,
+    operation::Operation,
     router::{App, Permitted},
 };
 
@@ -35,3 +36,8 @@ pub(crate) async fn list(App(access): App<Arc<Access>>, permit: Permitted<Device
         .collect();
     Json(summaries).into_response()
 }
+
+pub(in crate::routes) const LIST: Operation = Operation::new("list_devices", "Lists the paired devices.")
+    .explained("The owner gets full records; a device that may revoke gets what it needs to name one.")
+    .gives::<Vec<DeviceRecord>>(200)
+    .gives::<Vec<DeviceSummary>>(200);

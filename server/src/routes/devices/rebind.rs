@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use axum::Json;
-use pairing::{Binding, DeviceChange, DeviceId, Fault, TailnetIdentity, marker::DeviceManage};
+use pairing::{Binding, ChangeError, DeviceChange, DeviceId, Fault, TailnetIdentity, marker::DeviceManage};
 use protocol::access::{DeviceRecord, Rebind};
 
 use super::{change, record};
@@ -15,6 +15,7 @@ use crate::{
     clock,
     error::Failure,
     extract::{OptionalJson, Path},
+    operation::{DEVICE, Operation, problems},
     peer::Peer,
     router::{App, Permitted},
 };
@@ -31,8 +32,7 @@ pub(crate) async fn rebind(
     }
     access.devices().may_be_bound(id)?;
     if !access.who_is.is_there() {
-        let why = "this daemon is reached over no tailnet, so no device can come from another node";
-        return Err(Failure::pairing("no_tailnet", Fault::Timing, why));
+        return Err(no_tailnet());
     }
     let row = AuditRow::new(
         clock::now(),
@@ -68,9 +68,27 @@ pub(in crate::routes) async fn bind(
     bound.await.map(|_| ())
 }
 
+fn no_tailnet() -> Failure {
+    let why = "this daemon is reached over no tailnet, so no device can come from another node";
+    Failure::pairing("no_tailnet", Fault::Timing, why)
+}
+
 fn to(binding: Binding) -> DeviceChange {
     DeviceChange {
         binding: Some(binding),
         ..DeviceChange::default()
     }
 }
+
+pub(in crate::routes) const REBIND: Operation = Operation::new(
+    "rebind_device",
+    "Lets a device bind itself to another node of the tailnet, or binds it to none.",
+)
+.about(DEVICE)
+.may_take::<Rebind>()
+.gives::<DeviceRecord>(200)
+.fails(|| {
+    let mut all = problems([ChangeError::UnknownDevice, ChangeError::NothingToBind]);
+    all.extend(problems([no_tailnet(), Failure::StoreFailed]));
+    all
+});

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use axum::response::Response;
-use pairing::{DeviceId, marker::DeviceRevoke};
+use pairing::{DeviceId, RevokeError, marker::DeviceRevoke};
+use protocol::access::Revoked;
 
 use super::answer;
 use crate::{
@@ -11,6 +12,7 @@ use crate::{
     audit::action,
     error::Failure,
     extract::Path,
+    operation::{DEVICE, Operation, problems},
     revocation::{self, Revoker},
     router::{App, On, Permitted},
 };
@@ -28,3 +30,14 @@ pub(crate) async fn revoke(
     };
     revocation::revoke(&access, by, id).await.map(answer)
 }
+
+pub(in crate::routes) const REVOKE: Operation =
+    Operation::new("revoke_device", "Ends a device and everything that it has open.")
+        .explained("Once it answers, not a byte leaves for that device any more.")
+        .about(DEVICE)
+        .gives::<Revoked>(200)
+        .fails(|| {
+            let mut all = problems([RevokeError::UnknownDevice, RevokeError::NotPermitted]);
+            all.extend(problems([Failure::RevokedInMemoryOnly]));
+            all
+        });

@@ -10,6 +10,7 @@ use super::record;
 use crate::{
     access::Access,
     error::Failure,
+    operation::{Operation, problems},
     router::{App, Permitted},
 };
 
@@ -26,3 +27,8 @@ pub(crate) async fn show(
     let device = devices.get(id).ok_or(Failure::Ended)?;
     Ok(Json(record(&access, &devices, device)))
 }
+
+pub(in crate::routes) const SHOW: Operation =
+    Operation::new("show_own_device", "Shows the calling device its own record.")
+        .gives::<DeviceRecord>(200)
+        .fails(|| problems([Failure::NotFound("there is no record of you")]));

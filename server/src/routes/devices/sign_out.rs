@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use axum::response::Response;
 use pairing::marker::OwnRecord;
+use protocol::access::Revoked;
 
 use super::answer;
 use crate::{
     access::Access,
     audit::action,
     error::Failure,
+    operation::{Operation, problems},
     revocation::{self, Revoker},
     router::{App, On, Permitted},
 };
@@ -36,3 +38,14 @@ pub(crate) async fn sign_out(
     .await
     .map(answer)
 }
+
+pub(in crate::routes) const SIGN_OUT: Operation =
+    Operation::new("sign_out", "The calling device ends itself.")
+        .explained("What `revoke_device` does, to oneself: the answer is the last thing on this connection.")
+        .gives::<Revoked>(200)
+        .fails(|| {
+            problems([
+                Failure::NotFound("there is no record of you"),
+                Failure::RevokedInMemoryOnly,
+            ])
+        });

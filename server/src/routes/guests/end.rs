@@ -7,9 +7,10 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use pairing::{
-    GuestId, Principal,
+    EndGuestError, GuestId, Principal,
     marker::{DeviceRevoke, OwnRecord},
 };
+use protocol::guests::GuestEnded;
 
 use crate::{
     access::Access,
@@ -18,6 +19,7 @@ use crate::{
     error::Failure,
     extract::Path,
     guests::{self, Outcome},
+    operation::{GUEST, Operation, problems},
     revocation::Revoker,
     router::{App, On, Permitted},
 };
@@ -59,3 +61,25 @@ fn answer(outcome: Outcome) -> Response {
     }
     response
 }
+
+pub(in crate::routes) const END: Operation = Operation::new(
+    "end_guest",
+    "Ends a guest, or an invitation that nobody used, and everything that it has open.",
+)
+.about(GUEST)
+.gives::<GuestEnded>(200)
+.fails(|| {
+    let mut all = problems([EndGuestError::UnknownGuest, EndGuestError::NotPermitted]);
+    all.extend(problems([Failure::RevokedInMemoryOnly]));
+    all
+});
+
+pub(in crate::routes) const LEAVE: Operation =
+    Operation::new("leave_as_guest", "The calling guest ends itself.")
+        .gives::<GuestEnded>(200)
+        .fails(|| {
+            problems([
+                Failure::NotFound("you are no guest"),
+                Failure::RevokedInMemoryOnly,
+            ])
+        });

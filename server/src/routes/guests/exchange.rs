@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use pairing::{
-    Audience, ChallengeError, EndedGuest, Fault, GuestProof, GuestToken, InviteSecret, JoinError, NotOpened,
+    Audience, ChallengeError, EndedGuest, GuestProof, GuestToken, InviteSecret, JoinError, NotOpened,
     Principal, ProofCheck, ProofError, PublicKey, ShownProof, UnixMillis,
 };
 use protocol::{
@@ -19,9 +19,11 @@ use crate::{
     clock,
     error::Failure,
     extract, guests,
+    operation::{Operation, problems},
     peer::{Peer, RemotePeer},
     random,
     router::{App, On},
+    routes::auth::audience,
     store::StoreError,
     verify::P256,
 };
@@ -94,14 +96,11 @@ impl From<ChallengeError> for Refused {
 
 impl Shown {
     fn read(body: &GuestExchange) -> Result<Self, Failure> {
-        let malformed_audience = |refused: pairing::MalformedAudience| {
-            Failure::pairing("malformed_audience", Fault::Malformed, refused.to_string())
-        };
         Ok(Self {
             secret: InviteSecret::parse(body.secret.expose()).map_err(|_| JoinError::Unknown)?,
             public_key: PublicKey::from_slice(&body.public_key.0)
                 .map_err(|_| Failure::malformed("a public key is an uncompressed point of P-256"))?,
-            audience: body.audience.parse().map_err(malformed_audience)?,
+            audience: audience(&body.audience)?,
         })
     }
 }
@@ -192,3 +191,30 @@ async fn refuse(
     }
     refused.into()
 }
+
+pub(in crate::routes) const EXCHANGE: Operation =
+    Operation::new("join_as_guest", "A browser shows a link and a key that it made, and becomes a guest.")
+    .explained("On a TLS listener, with a challenge of it. Showing the same link with the same key again gives another token.")
+    .takes::<GuestExchange>()
+    .gives::<GuestJoined>(200)
+    .fails(|| {
+        let mut all = problems([
+            JoinError::Unknown,
+            JoinError::Used,
+            JoinError::WrongLogin,
+            JoinError::LoginUnknown,
+            JoinError::Ended,
+            JoinError::Expired,
+            JoinError::Burned,
+            JoinError::WrongAudience,
+            JoinError::BadSignature,
+        ]);
+        all.extend(problems([
+            ChallengeError::Foreign,
+            ChallengeError::Expired,
+            ChallengeError::Used,
+        ].map(ProofError::Challenge)));
+        all.extend(problems(audience("").err()));
+        all.extend(problems([Failure::StoreFailed]));
+        all
+    });

@@ -4,7 +4,9 @@ use std::{sync::Arc, time::Duration};
 
 use axum::Json;
 use http::StatusCode;
-use pairing::{Invitation, Invited, Login, MalformedLogin, ResourceId, Sight, marker::GuestManage};
+use pairing::{
+    Invitation, InviteError, Invited, Login, MalformedLogin, ResourceId, Sight, marker::GuestManage,
+};
 use protocol::guests::{InvitationMade, NewInvitation};
 
 use crate::{
@@ -14,6 +16,7 @@ use crate::{
     clock::{self, shown},
     error::{Failure, Uninvited},
     extract,
+    operation::{Operation, problems},
     peer::Peer,
     random,
     router::{App, Permitted},
@@ -141,3 +144,21 @@ fn withdraw(access: &Access, all: &[Invited]) {
 
 /// Links of one invitation: a class has so many, and a screen shows them.
 const MOST_LINKS: u32 = 32;
+
+pub(in crate::routes) const INVITE: Operation = Operation::new(
+    "invite_guests",
+    "Invites somebody to look at sessions: each link is for one browser, once.",
+)
+.takes::<NewInvitation>()
+.gives::<Vec<InvitationMade>>(201)
+.fails(|| {
+    let mut all = problems([InviteError::TooMany, InviteError::Nothing, InviteError::TooLong]);
+    all.extend(problems([
+        Failure::NotFound("there is nothing of that id to look at"),
+        Failure::Uninvited(Uninvited::NoTailnet),
+        Failure::LockedDown,
+        Failure::NoListener,
+        Failure::StoreFailed,
+    ]));
+    all
+});

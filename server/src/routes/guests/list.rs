@@ -10,6 +10,7 @@ use super::{sessions, with_scrollback};
 use crate::{
     access::Access,
     clock::{self, shown},
+    operation::Operation,
     router::{App, Permitted},
 };
 
@@ -61,3 +62,9 @@ fn state(phase: GuestPhase) -> GuestState {
         GuestPhase::Ended(GuestEnd::LockedDown) => GuestState::LockedDown,
     }
 }
+
+pub(in crate::routes) const LIST: Operation = Operation::new(
+    "list_guests",
+    "Lists who was invited, who came, and who else tried.",
+)
+.gives::<Vec<GuestRecord>>(200);

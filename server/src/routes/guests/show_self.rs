@@ -11,6 +11,7 @@ use crate::{
     access::Access,
     clock,
     error::Failure,
+    operation::{Operation, problems},
     router::{App, Permitted},
 };
 
@@ -30,3 +31,8 @@ pub(crate) async fn show(
         expires_in: guest.expires_at.since(now).as_secs(),
     }))
 }
+
+pub(in crate::routes) const SHOW: Operation =
+    Operation::new("show_own_guest", "Shows the calling guest its own record.")
+        .gives::<GuestSelf>(200)
+        .fails(|| problems([Failure::NotFound("you are no guest")]));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::Json;
-use pairing::{ApproveTerms, RequestId, RequestPhase, UnixMillis, marker::DeviceManage};
+use pairing::{ApproveError, ApproveTerms, RequestId, RequestPhase, UnixMillis, marker::DeviceManage};
 use protocol::pairing::{Approve, RequestView};
 
 use super::{audited, list_requests, paired_role};
@@ -14,6 +14,7 @@ use crate::{
     clock,
     error::Failure,
     extract::{OptionalJson, Path},
+    operation::{Operation, REQUEST, problems},
     peer::Peer,
     random,
     router::{App, Permitted},
@@ -92,3 +93,23 @@ fn would_give(access: &Access, id: RequestId, terms: &ApproveTerms, now: UnixMil
         "role {role}, can_revoke {can_revoke}, any_path {any_path}"
     ))
 }
+
+pub(in crate::routes) const APPROVE: Operation = Operation::new(
+    "approve_request",
+    "Step 4: the owner's yes, on the daemon's own machine.",
+)
+.about(REQUEST)
+.may_take::<Approve>()
+.gives::<RequestView>(200)
+.fails(|| {
+    let mut all = problems([
+        ApproveError::UnknownRequest,
+        ApproveError::NotRevealed,
+        ApproveError::Expired,
+        ApproveError::DeviceAway,
+    ]);
+    all.extend(problems(super::CAUSES.map(ApproveError::Rejected)));
+    all.extend(problems(label("").err()));
+    all.extend(problems([Failure::StoreFailed]));
+    all
+});

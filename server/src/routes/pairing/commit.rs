@@ -14,6 +14,7 @@ use crate::{
     authenticate, clock,
     error::Failure,
     extract::Path,
+    operation::{Credential, Operation, REQUEST, problems},
     peer::Peer,
     revocation,
     router::App,
@@ -135,3 +136,16 @@ async fn undo(access: &Access, id: RequestId, revoked: Revoked) -> Failure {
     tracing::warn!(%device, request = %id, "revoked a device that was being paired: {why}");
     failure
 }
+
+pub(in crate::routes) const COMMIT: Operation = Operation::new(
+    "commit_request",
+    "Step 6: a device says that it has kept its token. Only now it is one.",
+)
+.about(REQUEST)
+.shown(Credential::HolderToken)
+.gives_nothing(204)
+.fails(|| {
+    let mut all = problems([CommitError::UnknownToken, CommitError::Expired]);
+    all.extend(problems([Failure::LockedDown, Failure::StoreFailed]));
+    all
+});

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use certs::IDENTITY_SERVER_NAME;
 use http::HeaderMap;
-use pairing::{Audience, Exchange, ExchangeCheck, ExchangeError, Fault, RequestId};
+use pairing::{Audience, Exchange, ExchangeCheck, ExchangeError, RequestId};
 use protocol::{WireSecret, pairing as wire};
 
 use super::{audited_of, request_secret, row_of_stranger};
@@ -15,9 +15,11 @@ use crate::{
     clock,
     error::Failure,
     extract::{self, Path},
+    operation::{Credential, Operation, REQUEST, problems},
     peer::Peer,
     random,
     router::App,
+    routes::auth::audience,
     verify::P256,
 };
 
@@ -29,12 +31,7 @@ pub(in crate::routes) async fn exchange(
     extract::Json(body): extract::Json<wire::Exchange>,
 ) -> Result<Json<wire::Exchanged>, Failure> {
     let secret = request_secret(&headers)?;
-    let audience: Audience = body
-        .audience
-        .parse()
-        .map_err(|refused: pairing::MalformedAudience| {
-            Failure::pairing("malformed_audience", Fault::Malformed, refused.to_string())
-        })?;
+    let audience = audience(&body.audience)?;
     let now = clock::latest();
     let shown = Exchange {
         audience: &audience,
@@ -79,3 +76,32 @@ async fn refuse(access: &Access, peer: &Peer, id: RequestId, refused: ExchangeEr
     }
     refused.into()
 }
+
+pub(in crate::routes) const EXCHANGE: Operation =
+    Operation::new("exchange_request", "Step 5: an approved device proves its key, and gets its token.")
+    .explained(
+        "Signed are the lines `transom-pair-v1`, request id, exchange nonce and audience, joined by line feeds. Asking again \
+         before the commit gives another token, and ends the former.",
+    )
+    .about(REQUEST)
+    .shown(Credential::RequestSecret)
+    .takes::<wire::Exchange>()
+    .gives::<wire::Exchanged>(200)
+    .fails(|| {
+        let mut all = problems([
+            ExchangeError::UnknownRequest,
+            ExchangeError::NotApproved,
+            ExchangeError::Expired,
+            ExchangeError::WrongAudience,
+            ExchangeError::BadSignature,
+            ExchangeError::CommitUnderWay,
+            ExchangeError::AlreadyCommitted,
+        ]);
+        all.extend(problems(super::CAUSES.map(ExchangeError::Rejected)));
+        all.extend(problems(audience("").err()));
+        all.extend(problems([
+            Failure::LockedDown,
+            Failure::StoreFailed,
+        ]));
+        all
+    });

@@ -114,3 +114,7 @@ impl<T: Serialize> Listed<T> {
         ahead.min().map(|end| end.since(now))
     }
 }
+
+/// How both lists are waited for.
+pub(super) const HELD_BACK: &str = "With `wait`, and the `ETag` of the list that is known as `If-None-Match`, the answer is held back \
+     until the list is another, and is 304 where it stays the same.";

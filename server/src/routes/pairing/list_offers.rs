@@ -5,17 +5,15 @@ use std::sync::Arc;
 use axum::response::Response;
 use http::HeaderMap;
 use pairing::{OfferPhase, Role, marker::DeviceManage};
-use protocol::pairing::OfferView;
+use protocol::pairing::{OfferView, PollQuery};
 
-use super::{
-    held_back::{Asked, Listed},
-    poll::Wait,
-};
+use super::held_back::{Asked, HELD_BACK, Listed};
 use crate::{
     access::Access,
     clock,
     error::Failure,
     extract::Query,
+    operation::Operation,
     router::{App, On, Permitted},
 };
 
@@ -23,7 +21,7 @@ pub(in crate::routes) async fn list(
     App(access): App<Arc<Access>>,
     Permitted(_): Permitted<DeviceManage>,
     On(connection): On,
-    Query(Wait { wait }): Query<Wait>,
+    Query(PollQuery { wait }): Query<PollQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Failure> {
     Asked::new(wait, &headers)
@@ -63,3 +61,12 @@ fn view(offer: pairing::OfferView, default_role: Role) -> OfferView {
         expires_at: clock::shown(offer.expires_at),
     }
 }
+
+pub(in crate::routes) const LIST: Operation = Operation::new(
+    "list_offers",
+    "Lists the offers, those included that ended within the last minutes.",
+)
+.explained(HELD_BACK)
+.asks::<PollQuery>()
+.gives::<Vec<OfferView>>(200)
+.gives_nothing(304);

@@ -5,17 +5,15 @@ use std::sync::Arc;
 use axum::response::Response;
 use http::HeaderMap;
 use pairing::{RequestPhase, marker::DeviceManage};
-use protocol::pairing::{RequestStatus, RequestView};
+use protocol::pairing::{PollQuery, RequestStatus, RequestView};
 
-use super::{
-    held_back::{Asked, Listed},
-    poll::Wait,
-};
+use super::held_back::{Asked, HELD_BACK, Listed};
 use crate::{
     access::Access,
     clock,
     error::Failure,
     extract::Query,
+    operation::Operation,
     router::{App, On, Permitted},
 };
 
@@ -23,7 +21,7 @@ pub(in crate::routes) async fn list(
     App(access): App<Arc<Access>>,
     Permitted(_): Permitted<DeviceManage>,
     On(connection): On,
-    Query(Wait { wait }): Query<Wait>,
+    Query(PollQuery { wait }): Query<PollQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Failure> {
     Asked::new(wait, &headers)
@@ -68,3 +66,12 @@ fn status(phase: RequestPhase) -> RequestStatus {
         RequestPhase::Away => RequestStatus::HungUp,
     }
 }
+
+pub(in crate::routes) const LIST: Operation = Operation::new(
+    "list_requests",
+    "Lists the pairing requests, those included that ended within the last minutes.",
+)
+.explained(HELD_BACK)
+.asks::<PollQuery>()
+.gives::<Vec<RequestView>>(200)
+.gives_nothing(304);

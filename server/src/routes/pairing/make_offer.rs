@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use http::StatusCode;
-use pairing::{OfferTerms, OfferView, marker::DeviceManage};
+use pairing::{OfferError, OfferTerms, OfferView, marker::DeviceManage};
 use protocol::pairing::{NewOffer, OfferMade};
 
 use super::{audited, paired_role};
@@ -15,6 +15,7 @@ use crate::{
     clock,
     error::Failure,
     extract::OptionalJson,
+    operation::{Operation, problems},
     peer::Peer,
     random,
     router::{App, Permitted},
@@ -80,3 +81,20 @@ fn detail(access: &Access, offer: &OfferView) -> String {
         offer.terms.can_revoke, offer.terms.any_path
     )
 }
+
+pub(in crate::routes) const MAKE: Operation = Operation::new(
+    "make_offer",
+    "Makes an offer: a link by which one device can ask to be paired.",
+)
+.may_take::<NewOffer>()
+.gives::<OfferMade>(201)
+.fails(|| {
+    let mut all = problems([OfferError::TooMany]);
+    all.extend(problems(label("").err()));
+    all.extend(problems([
+        Failure::LockedDown,
+        Failure::NoListener,
+        Failure::StoreFailed,
+    ]));
+    all
+});

@@ -4,9 +4,8 @@ use std::{future::Future, sync::Arc, time::Duration};
 
 use axum::Json;
 use http::HeaderMap;
-use pairing::{PollAnswer, PollKind, PollStatus, RequestId, RequestSecret};
+use pairing::{PollAnswer, PollError, PollKind, PollStatus, RequestId, RequestSecret};
 use protocol::pairing as wire;
-use serde::Deserialize;
 use tokio::time::Instant;
 
 use super::request_secret;
@@ -15,21 +14,15 @@ use crate::{
     clock,
     error::Failure,
     extract::{Path, Query},
+    operation::{Credential, Operation, REQUEST, problems},
     router::{App, On},
 };
-
-#[derive(Deserialize)]
-pub(in crate::routes) struct Wait {
-    /// Seconds for which the answer may be held back until there is news; at most 25.
-    #[serde(default)]
-    pub(super) wait: u64,
-}
 
 pub(in crate::routes) async fn poll(
     App(access): App<Arc<Access>>,
     On(connection): On,
     Path(id): Path<RequestId>,
-    Query(Wait { wait }): Query<Wait>,
+    Query(wire::PollQuery { wait }): Query<wire::PollQuery>,
     headers: HeaderMap,
 ) -> Result<Json<wire::Poll>, Failure> {
     let secret = request_secret(&headers)?;
@@ -109,3 +102,13 @@ fn answer(poll: PollAnswer) -> wire::Poll {
 
 /// Below the 30 s after which common proxies and mobile networks drop a silent connection.
 pub(super) const LONGEST: Duration = Duration::from_secs(25);
+
+pub(in crate::routes) const POLL: Operation = Operation::new(
+    "poll_request",
+    "Step 3: a device asks how its request stands, or waits for news of it.",
+)
+.about(REQUEST)
+.shown(Credential::RequestSecret)
+.asks::<wire::PollQuery>()
+.gives::<wire::Poll>(200)
+.fails(|| problems([PollError::UnknownRequest]));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use http::StatusCode;
-use pairing::{RequestId, marker::DeviceManage};
+use pairing::{RejectError, RequestId, marker::DeviceManage};
 
 use crate::{
     access::Access,
@@ -12,6 +12,7 @@ use crate::{
     clock,
     error::Failure,
     extract::Path,
+    operation::{Operation, REQUEST, problems},
     peer::Peer,
     router::{App, Permitted},
 };
@@ -38,3 +39,8 @@ pub(in crate::routes) async fn reject(
     }
     Ok(StatusCode::NO_CONTENT)
 }
+
+pub(in crate::routes) const REJECT: Operation = Operation::new("reject_request", "Step 4: the owner's no.")
+    .about(REQUEST)
+    .gives_nothing(204)
+    .fails(|| problems([RejectError::UnknownRequest, RejectError::AlreadyCommitted]));

@@ -5,14 +5,22 @@ use std::sync::Arc;
 use axum::Json;
 use http::StatusCode;
 use pairing::{
-    Authority, Commitment, NewRequest, OfferClaim, OfferId, OfferPhase, OfferSecret, Requested,
+    Authority, Commitment, NewRequest, OfferClaim, OfferId, OfferPhase, OfferSecret, RequestError, Requested,
     TailnetIdentity, UnixMillis,
 };
 use protocol::{WireSecret, pairing as wire};
 
 use super::{audited_of, exactly, row_of_stranger};
 use crate::{
-    access::Access, audit::action, clock, error::Failure, extract, peer::Peer, random, router::App,
+    access::Access,
+    audit::action,
+    clock,
+    error::Failure,
+    extract,
+    operation::{Operation, problems},
+    peer::Peer,
+    random,
+    router::App,
     routes::label,
 };
 
@@ -103,6 +111,21 @@ fn address(peer: &Peer) -> String {
         Peer::Remote(remote) => remote.address.ip().to_canonical().to_string(),
     }
 }
+
+pub(in crate::routes) const REQUEST_PAIRING: Operation = Operation::new(
+    "request_pairing",
+    "Step 1: a device asks to be paired, with a commitment to its key.",
+)
+.takes::<wire::NewRequest>()
+.gives::<wire::Requested>(201)
+.fails(|| {
+    let retry_after = std::time::Duration::from_secs(60);
+    let mut all = problems([RequestError::TooManyPending { retry_after }]);
+    all.extend(problems(super::OFFER_ERRORS));
+    all.extend(problems(label("").err()));
+    all.extend(problems([Failure::LockedDown, Failure::StoreFailed]));
+    all
+});
 
 #[cfg(test)]
 mod tests {

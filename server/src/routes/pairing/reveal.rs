@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use http::{HeaderMap, StatusCode};
-use pairing::{Authority, Fault, PairingCode, PublicKey, RequestId, RequestPhase, UnixMillis};
+use pairing::{Authority, Fault, PairingCode, PublicKey, RequestId, RequestPhase, RevealError, UnixMillis};
 use protocol::pairing::Reveal;
 
 use super::{audited_of, exactly, request_secret, row_of_stranger};
@@ -13,6 +13,7 @@ use crate::{
     clock,
     error::Failure,
     extract::{Json, Path},
+    operation::{Credential, Operation, REQUEST, problems},
     peer::Peer,
     router::App,
 };
@@ -65,3 +66,27 @@ fn stand(
     let request = authority.request_by_id(id, now)?;
     Some((request.phase, request.code))
 }
+
+pub(in crate::routes) const REVEAL: Operation = Operation::new(
+    "reveal_key",
+    "Step 2: a device shows the key that it had committed to.",
+)
+.about(REQUEST)
+.shown(Credential::RequestSecret)
+.takes::<Reveal>()
+.gives_nothing(204)
+.fails(|| {
+    let mut all = problems([
+        RevealError::UnknownRequest,
+        RevealError::Expired,
+        RevealError::CommitmentMismatch,
+        RevealError::AlreadyRevealed,
+    ]);
+    all.extend(problems(super::CAUSES.map(RevealError::Rejected)));
+    all.extend(problems(super::OFFER_ERRORS));
+    all.extend(problems([
+        Failure::pairing("malformed_key", Fault::Malformed, "this is no point of P-256"),
+        Failure::StoreFailed,
+    ]));
+    all
+});

@@ -12,6 +12,7 @@ use crate::{
     clock,
     error::Failure,
     extract::Path,
+    operation::{OFFER, Operation, problems},
     peer::Peer,
     router::{App, Permitted},
 };
@@ -47,3 +48,15 @@ pub(in crate::routes) async fn withdraw(
 fn not_found() -> Failure {
     Failure::NotFound("there is no such offer")
 }
+
+pub(in crate::routes) const WITHDRAW: Operation = Operation::new("withdraw_offer", "Takes an offer back.")
+    .about(OFFER)
+    .gives_nothing(204)
+    .fails(|| {
+        problems([
+            OfferError::Expired,
+            OfferError::Used,
+            OfferError::Burned,
+            OfferError::Withdrawn,
+        ])
+    });
