@@ -14,7 +14,7 @@ use pairing::{Principal, ResourceId, View, Write};
 use protocol::attach::{Hello, Mode};
 use serde::Deserialize;
 use server::{
-    Connection, Upgraded,
+    Connection, Operation, Upgraded,
     audit::AuditRow,
     store::StoreError,
     websocket::{self, close},
@@ -31,11 +31,17 @@ use self::{
 use crate::{
     actor,
     app::App,
+    routes::SESSION,
     sessions::{Claimant, Handle, NewClaimant, Presence, SessionError},
 };
 
 /// The query of an attach.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(
+    feature = "openapi",
+    derive(protocol::schema::JsonSchema),
+    schemars(crate = "protocol::schema::schemars")
+)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AttachQuery {
     /// What the attachment may do; to look where nothing is said.
@@ -43,10 +49,26 @@ pub(crate) struct AttachQuery {
     mode: Mode,
     /// An offset, or `screen`, which is also what is meant where nothing is said.
     #[serde(default)]
+    #[cfg_attr(
+        feature = "openapi",
+        schemars(with = "String", regex(pattern = "^(screen|[0-9]+)$"))
+    )]
     from: From,
     /// The id that the client chose for itself, over all its connections; without it, its input is not known again.
     #[serde(default)]
+    #[cfg_attr(
+        feature = "openapi",
+        schemars(with = "String", regex(pattern = "^[0-9a-f]{16,64}$"))
+    )]
     client: Option<ClientId>,
+}
+
+#[cfg(feature = "openapi")]
+impl protocol::schema::Described for AttachQuery {
+    fn example() -> serde_json::Value {
+        let query = serde_json::json!({ "mode": "view", "from": "screen", "client": "0123456789abcdef" });
+        protocol::schema::shown::<Self>(query)
+    }
 }
 
 /// Where to begin.
@@ -423,6 +445,15 @@ const MALFORMED: End = End {
 
 /// RFC 6455 section 7.4.1: to be attached anew.
 const GOING_AWAY: u16 = 1001;
+
+/// What the description of the API says of it.
+pub(crate) const ATTACH: Operation = Operation::new("attach", "Follows a session over a WebSocket, and types into it.")
+    .explained(
+        "The messages are those of `docs/attach.md`. A page, which cannot send `Authorization` here, sends its access token as \
+         the first frame, a text frame. What fails after the switch is told by a close code.",
+    )
+    .about(SESSION)
+    .asks::<AttachQuery>();
 
 #[cfg(test)]
 mod tests {

@@ -15,6 +15,7 @@ pub mod lock;
 mod log;
 mod metrics;
 pub mod offline;
+pub mod openapi;
 mod origin;
 pub mod paths;
 mod reload;

@@ -75,14 +75,16 @@ impl NotReloaded {
     }
 }
 
+impl NotReloaded {
+    /// What the wire says.
+    pub(crate) fn problem(&self) -> Problem {
+        Problem::new(422, "bad_configuration", self.to_string(), self.hint())
+    }
+}
+
 impl IntoResponse for NotReloaded {
     fn into_response(self) -> Response {
-        server::error::answer(&Problem::new(
-            422,
-            "bad_configuration",
-            self.to_string(),
-            self.hint(),
-        ))
+        server::error::answer(&self.problem())
     }
 }
 

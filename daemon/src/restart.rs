@@ -26,6 +26,7 @@ use tokio::{
 };
 
 use crate::{
+    ConfigError,
     app::Run,
     executable,
     lock::Lock,
@@ -213,8 +214,31 @@ fn would_start(run: &Run) -> Result<(), UpError> {
     up::store(&run.paths, OlderStore::Refused)
 }
 
-impl IntoResponse for NotRestarted {
-    fn into_response(self) -> Response {
+impl NotRestarted {
+    /// What may be said of one.
+    pub(crate) fn problems() -> Vec<Problem> {
+        let source = || io::ErrorKind::NotFound.into();
+        let path = "/usr/bin/transom".to_owned();
+        let config = ConfigError::Unreadable {
+            path: "config.toml".to_owned(),
+            why: "permission denied".to_owned(),
+        };
+        let system = UpError::System {
+            what: "listen",
+            source: source(),
+        };
+        let all = [
+            Self::NoExecutable {
+                path,
+                source: source(),
+            },
+            Self::Refused(Box::new(config.into())),
+            Self::Refused(Box::new(system)),
+        ];
+        all.iter().map(Self::problem).collect()
+    }
+
+    fn problem(&self) -> Problem {
         let detail = self.to_string();
         let (status, code, hint) = match self {
             Self::NoExecutable { .. } => {
@@ -230,7 +254,13 @@ impl IntoResponse for NotRestarted {
                 }
             }
         };
-        server::error::answer(&Problem::new(status, code, detail, hint))
+        Problem::new(status, code, detail, hint)
+    }
+}
+
+impl IntoResponse for NotRestarted {
+    fn into_response(self) -> Response {
+        server::error::answer(&self.problem())
     }
 }
 

@@ -53,10 +53,12 @@ use tokio::{sync::Notify, time::timeout};
 
 pub(crate) use claim::{Claim, Claimant, Holder, NewClaimant};
 use drawing::Drawings;
-pub(crate) use error::SessionError;
+pub(crate) use error::{SessionError, problems};
 pub(crate) use handle::Handle;
 pub(crate) use inside::Inside;
+pub(crate) use keys::UnknownKey;
 use lineage::Lineage;
+pub(crate) use name::MalformedName;
 pub(crate) use presence::Presence;
 use record::Record;
 pub(crate) use record::{wire_exit, wire_size};

@@ -8,13 +8,19 @@ use crate::steps::{command, root};
 
 /// Writes each generated file, or checks that it is current.
 pub(crate) fn run(check: bool) -> Result<()> {
-    for (example, path) in FILES {
-        one(example, path, check)?;
+    for made in FILES {
+        one(&made, check)?;
     }
     Ok(())
 }
 
-fn one(example: &str, file: &str, check: bool) -> Result<()> {
+fn one(made: &Made, check: bool) -> Result<()> {
+    let Made {
+        package,
+        feature,
+        example,
+        file,
+    } = *made;
     let output = command(
         "cargo",
         &[
@@ -22,9 +28,9 @@ fn one(example: &str, file: &str, check: bool) -> Result<()> {
             "--quiet",
             "--locked",
             "--package",
-            "protocol",
+            package,
             "--features",
-            "ts",
+            feature,
             "--example",
             example,
         ],
@@ -50,8 +56,37 @@ fn one(example: &str, file: &str, check: bool) -> Result<()> {
     Ok(())
 }
 
-/// The examples of `protocol` that print them, and where they belong.
-const FILES: [(&str, &str); 2] = [
-    ("typescript", "web/ui/src/protocol.ts"),
-    ("widths", "web/ui/src/terminal/width-table.ts"),
+/// An example that prints a file, and where that belongs.
+struct Made {
+    package: &'static str,
+    feature: &'static str,
+    example: &'static str,
+    file: &'static str,
+}
+
+const FILES: [Made; 4] = [
+    Made {
+        package: "protocol",
+        feature: "ts",
+        example: "typescript",
+        file: "web/ui/src/protocol.ts",
+    },
+    Made {
+        package: "protocol",
+        feature: "ts",
+        example: "widths",
+        file: "web/ui/src/terminal/width-table.ts",
+    },
+    Made {
+        package: "daemon",
+        feature: "openapi",
+        example: "openapi",
+        file: "docs/openapi.json",
+    },
+    Made {
+        package: "daemon",
+        feature: "openapi",
+        example: "routes",
+        file: "docs/routes.md",
+    },
 ];

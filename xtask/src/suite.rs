@@ -34,7 +34,7 @@ pub(crate) fn run(only: &[String]) -> Result<()> {
     steps.step("build", || {
         steps::run(&mut cargo(
             "build",
-            &["--package", "cli", "--package", "protocol"],
+            &["--package", "cli", "--package", "daemon", "--package", "protocol"],
         ))
     })?;
     steps.step("tests", || {
@@ -68,11 +68,11 @@ fn embedded() -> Result<()> {
     steps::run(&mut with_binary(driving))
 }
 
-/// A cargo command in the one profile of the tests, with the types of the web app checked.
+/// A cargo command in the one profile of the tests, with the generated files checked.
 fn cargo(verb: &str, arguments: &[&str]) -> Command {
     let mut cargo = command("cargo", &[verb, "--locked", "--profile", "ci"]);
     if verb != "check" {
-        cargo.args(["--features", "protocol/ts"]);
+        cargo.args(["--features", "protocol/ts,daemon/openapi"]);
     }
     cargo.args(arguments);
     cargo

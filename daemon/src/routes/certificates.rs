@@ -13,7 +13,7 @@ use protocol::{
     Problem,
     certificates::{Certificates, Knowing, NextKey, Root, Rotated, Trust},
 };
-use server::{App, Failure, Peer, Permitted, audit::AuditRow, extract::OptionalJson};
+use server::{App, Failure, Operation, Peer, Permitted, audit::AuditRow, extract::OptionalJson};
 
 use crate::{actor, app, certificates, tasks};
 
@@ -140,10 +140,14 @@ pub(crate) async fn rotate(
 /// sees: on the way here nothing vouches for it yet.
 pub(crate) async fn root(App(app): App<app::App>) -> Response {
     let Some(root) = app.run.doors.certificates().root() else {
-        return Failure::NotFound("no device is told to trust this daemon's certificates").into_response();
+        return no_root().into_response();
     };
-    let kind = HeaderValue::from_static("application/x-x509-ca-cert");
+    let kind = HeaderValue::from_static(ROOT_KIND);
     ([(header::CONTENT_TYPE, kind)], root.to_vec()).into_response()
+}
+
+fn no_root() -> Failure {
+    Failure::NotFound("no device is told to trust this daemon's certificates")
 }
 
 /// Why there is no authority; nothing changed.
@@ -155,10 +159,21 @@ impl From<CertsError> for NotMade {
     }
 }
 
+impl NotMade {
+    fn problem(&self) -> Problem {
+        let hint = "check the folder of keys in the state directory, its owner and the free space";
+        Problem::new(500, NOT_MADE, self.0.to_string(), hint)
+    }
+
+    /// What may be said of one.
+    fn problems() -> Vec<Problem> {
+        vec![Self(CertsError::Parsing("the root")).problem()]
+    }
+}
+
 impl IntoResponse for NotMade {
     fn into_response(self) -> Response {
-        let hint = "check the folder of keys in the state directory, its owner and the free space";
-        server::error::answer(&Problem::new(500, NOT_MADE, self.0.to_string(), hint))
+        server::error::answer(&self.problem())
     }
 }
 
@@ -194,5 +209,52 @@ fn knowing(app: &app::App) -> Vec<Knowing> {
     knowing.map(|(id, label, by)| Knowing { id, label, by }).collect()
 }
 
+/// What devices take for a certificate that they may come to trust.
+const ROOT_KIND: &str = "application/x-x509-ca-cert";
 /// What an answer and the audit trail call it that nothing was made.
 const NOT_MADE: &str = "certificate_failed";
+
+pub(crate) const SHOW: Operation = Operation::new(
+    "certificates",
+    "Shows what the listeners show, and how each device knows the daemon.",
+)
+.gives::<Certificates>(200);
+
+pub(crate) const TRUST: Operation = Operation::new(
+    "make_root",
+    "Makes a root for devices to trust, where there is none that is good for all names.",
+)
+.may_take::<Trust>()
+.gives::<Root>(200)
+.fails(NotMade::problems);
+
+pub(crate) const DISTRUST: Operation =
+    Operation::new("forget_root", "Forgets the root that devices were told to trust.")
+        .gives::<Certificates>(200)
+        .fails(NotMade::problems);
+
+pub(crate) const NEXT: Operation = Operation::new(
+    "announce_key",
+    "Makes the identity key that comes next, and announces its pin.",
+)
+.may_take::<NextKey>()
+.gives::<Certificates>(200)
+.fails(NotMade::problems);
+
+pub(crate) const ROTATE: Operation = Operation::new(
+    "rotate_key",
+    "Serves the identity key that comes next from now on, and closes what knew the former.",
+)
+.may_take::<NextKey>()
+.gives::<Rotated>(200)
+.fails(NotMade::problems);
+
+pub(crate) const ROOT: Operation = Operation::new(
+    "root_certificate",
+    "Gives the root that devices were told to trust, in DER.",
+)
+.explained(
+    "Whoever reads it compares its hash with what the owner sees: on the way nothing vouches for it yet.",
+)
+.gives_other(200, ROOT_KIND)
+.fails(|| vec![no_root().problem()]);

@@ -12,7 +12,7 @@ use axum::response::{
 use futures_util::stream;
 use pairing::{Permit, Principal, View};
 use protocol::events::{Event, EventsQuery};
-use server::{App, On, Permitted, extract::Query};
+use server::{App, On, Operation, Permitted, extract::Query};
 
 use crate::sessions::shown_to;
 
@@ -95,3 +95,12 @@ fn covers(permit: &Permit<View>, event: &Event) -> bool {
 
 /// A stream without events says a comment so often, so that a dead link is noticed at both ends.
 const KEEP_ALIVE: Duration = Duration::from_secs(25);
+
+pub(crate) const EVENTS: Operation =
+    Operation::new("follow_events", "Follows what happens to sessions and devices, as server-sent events.")
+    .explained(
+        "Each has a number as `id`: with the last one as `after` nothing is missed, or a `gap` says that something was. The stream \
+         does not end by itself; without events it says a comment every 25 seconds.",
+    )
+    .asks::<EventsQuery>()
+    .gives_events::<Event>(200);

@@ -3,7 +3,7 @@
 use axum::Json;
 use pairing::marker::DaemonManage;
 use protocol::access::{Reload, Reloaded};
-use server::{App, Peer, Permitted, extract::OptionalJson};
+use server::{App, Operation, Peer, Permitted, extract::OptionalJson};
 
 use crate::{
     actor,
@@ -22,3 +22,11 @@ pub(crate) async fn reload(
     let reloading = async move { reload::reload(&app, Wanted::Yes, row).await };
     tasks::to_its_end(reloading).await.map(Json)
 }
+
+pub(crate) const OPERATION: Operation = Operation::new(
+    "reload",
+    "Takes up the configuration and the certificate as they are on the disk by now.",
+)
+.may_take::<Reload>()
+.gives::<Reloaded>(200)
+.fails(|| vec![NotReloaded::Vanished("config.toml".into()).problem()]);

@@ -3,7 +3,7 @@
 use axum::Json;
 use pairing::marker::DaemonManage;
 use protocol::access::{Restart, Restarting};
-use server::{App, Peer, Permitted, extract::OptionalJson};
+use server::{App, Operation, Peer, Permitted, extract::OptionalJson};
 
 use crate::{actor, restart::NotRestarted};
 
@@ -24,3 +24,12 @@ pub(crate) async fn restart(
         life: app.access.config().life.clone(),
     }))
 }
+
+pub(crate) const RESTART: Operation = Operation::new(
+    "restart",
+    "Ends the daemon and starts it again in the same process; its sessions go on.",
+)
+.explained("It answers before it drains, and serves again once `life` of `GET /v1/whoami` is another.")
+.may_take::<Restart>()
+.gives::<Restarting>(200)
+.fails(NotRestarted::problems);

@@ -18,21 +18,21 @@ mod wait;
 
 use crate::sessions::SessionError;
 
-pub(super) use change::change;
-pub(super) use create::create;
-pub(super) use input::input;
-pub(super) use keys::keys;
-pub(super) use list::list;
-pub(super) use note::note;
-pub(super) use output::output;
-pub(super) use recording::recording;
-pub(super) use remove::remove;
-pub(super) use restore::restore;
-pub(super) use screen::screen;
-pub(super) use show::show;
-pub(super) use size::size;
-pub(super) use stop::stop;
-pub(super) use wait::wait;
+pub(super) use change::{CHANGE, change};
+pub(super) use create::{CREATE, create};
+pub(super) use input::{INPUT, input};
+pub(super) use keys::{KEYS, keys};
+pub(super) use list::{LIST, list};
+pub(super) use note::{NOTE, note};
+pub(super) use output::{OUTPUT, output};
+pub(super) use recording::{RECORDING, recording};
+pub(super) use remove::{REMOVE, remove};
+pub(super) use restore::{RESTORE, restore};
+pub(super) use screen::{SCREEN, screen};
+pub(super) use show::{SHOW, show};
+pub(super) use size::{SIZE, size};
+pub(super) use stop::{STOP, stop};
+pub(super) use wait::{WAIT, wait};
 
 /// Does the whole of something, also where the client goes meanwhile: its handler is dropped then, wherever it waits, and must
 /// not leave a program that is in no list, or a file that is half of one state.

@@ -3,7 +3,7 @@
 use axum::Json;
 use pairing::marker::DaemonManage;
 use protocol::access::{Shutdown, ShuttingDown};
-use server::{App, Peer, Permitted, extract::OptionalJson};
+use server::{App, Operation, Peer, Permitted, extract::OptionalJson};
 
 use crate::actor;
 
@@ -30,3 +30,11 @@ pub(crate) async fn shutdown(
         stopped,
     })
 }
+
+pub(crate) const SHUTDOWN: Operation = Operation::new(
+    "shut_down",
+    "Ends the daemon; its sessions go on unless they are to be stopped too.",
+)
+.explained("It answers before it drains.")
+.may_take::<Shutdown>()
+.gives::<ShuttingDown>(200);

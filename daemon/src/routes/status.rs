@@ -3,7 +3,7 @@
 use axum::Json;
 use pairing::marker::DaemonManage;
 use protocol::access::Status;
-use server::{App, Permitted};
+use server::{App, Operation, Permitted};
 
 use crate::certificates;
 
@@ -39,3 +39,9 @@ pub(crate) async fn status(
         sessions: sessions as u64,
     })
 }
+
+pub(crate) const STATUS: Operation = Operation::new(
+    "status",
+    "Shows how the daemon is: listeners, counts, and what is not as it should be.",
+)
+.gives::<Status>(200);

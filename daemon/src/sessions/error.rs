@@ -252,6 +252,11 @@ fn of_spawn(error: &SpawnError) -> (u16, &'static str, &'static str) {
     }
 }
 
+/// What the wire says of these.
+pub(crate) fn problems(errors: impl IntoIterator<Item = SessionError>) -> Vec<Problem> {
+    errors.into_iter().map(|error| error.problem()).collect()
+}
+
 impl IntoResponse for SessionError {
     fn into_response(self) -> Response {
         server::error::answer(&self.problem())

@@ -4,12 +4,13 @@ use axum::Json;
 use pairing::Manage;
 use protocol::sessions::{Session, SessionChanges};
 use server::{
-    App, Peer, Permitted,
+    App, Operation, Peer, Permitted,
     extract::{self, Path},
 };
 
 use super::whole;
-use crate::sessions::SessionError;
+use crate::routes::SESSION;
+use crate::sessions::{MalformedName, SessionError, problems};
 
 pub(crate) async fn change(
     App(app): App<crate::app::App>,
@@ -22,3 +23,26 @@ pub(crate) async fn change(
     let changed = whole(async move { session.change(&permit, &peer, changes).await });
     changed.await.map(Json)
 }
+
+pub(crate) const CHANGE: Operation =
+    Operation::new("change_session", "Gives a session another name or other labels.")
+        .about(SESSION)
+        .takes::<SessionChanges>()
+        .gives::<Session>(200)
+        .fails(|| {
+            problems([
+                SessionError::NotFound,
+                SessionError::Deleted("notes".to_owned()),
+                SessionError::MalformedName(MalformedName("-x".to_owned())),
+                SessionError::NameTaken("notes".to_owned()),
+                SessionError::TooLarge {
+                    what: "labels",
+                    given: 65,
+                    most: 64,
+                },
+                SessionError::MalformedLabel(String::new()),
+                SessionError::Ending,
+                SessionError::NotSaved,
+                SessionError::StoreFailed,
+            ])
+        });

@@ -4,11 +4,12 @@ use http::StatusCode;
 use pairing::Write;
 use protocol::sessions::Keys;
 use server::{
-    App, Peer, Permitted,
+    App, Operation, Peer, Permitted,
     extract::{Json, Path},
 };
 
-use crate::sessions::SessionError;
+use crate::routes::SESSION;
+use crate::sessions::{SessionError, UnknownKey, problems};
 
 pub(crate) async fn keys(
     App(app): App<crate::app::App>,
@@ -20,3 +21,24 @@ pub(crate) async fn keys(
     app.sessions.find(&id)?.press(permit, &peer, &wish.keys).await?;
     Ok(StatusCode::NO_CONTENT)
 }
+
+pub(crate) const KEYS: Operation = Operation::new("press_keys", "Presses keys by name.")
+    .about(SESSION)
+    .takes::<Keys>()
+    .gives_nothing(204)
+    .fails(|| {
+        problems([
+            SessionError::NotFound,
+            SessionError::Deleted("notes".to_owned()),
+            SessionError::UnknownKey(UnknownKey::Modifiers("C-F99".to_owned())),
+            SessionError::TooLarge {
+                what: "bytes of input",
+                given: 8_388_608,
+                most: 8_388_607,
+            },
+            SessionError::OutOfReach,
+            SessionError::ProgramEnded,
+            SessionError::InputStuck,
+            SessionError::StoreFailed,
+        ])
+    });

@@ -3,7 +3,7 @@
 use axum::Json;
 use pairing::View;
 use protocol::sessions::{ListQuery, Session};
-use server::{App, Permitted, extract::Query};
+use server::{App, Operation, Permitted, extract::Query};
 
 pub(crate) async fn list(
     App(app): App<crate::app::App>,
@@ -13,3 +13,8 @@ pub(crate) async fn list(
     app.sessions.drawn_again(None).await;
     Json(app.sessions.list(&permit, query.deleted))
 }
+
+pub(crate) const LIST: Operation =
+    Operation::new("list_sessions", "Lists the sessions that the caller may see.")
+        .asks::<ListQuery>()
+        .gives::<Vec<Session>>(200);

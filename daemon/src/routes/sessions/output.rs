@@ -4,11 +4,12 @@ use axum::Json;
 use pairing::View;
 use protocol::sessions::{Output, OutputQuery};
 use server::{
-    App, Permitted,
+    App, Operation, Permitted,
     extract::{Path, Query},
 };
 
-use crate::sessions::SessionError;
+use crate::routes::SESSION;
+use crate::sessions::{SessionError, problems};
 
 pub(crate) async fn output(
     App(app): App<crate::app::App>,
@@ -18,3 +19,16 @@ pub(crate) async fn output(
 ) -> Result<Json<Output>, SessionError> {
     app.sessions.find(&id)?.output(&permit, query).await.map(Json)
 }
+
+pub(crate) const OUTPUT: Operation = Operation::new("read_output", "Reads output by offset.")
+    .about(SESSION)
+    .asks::<OutputQuery>()
+    .gives::<Output>(200)
+    .fails(|| {
+        problems([
+            SessionError::NotFound,
+            SessionError::Deleted("notes".to_owned()),
+            SessionError::OutOfReach,
+            SessionError::Stored(std::io::ErrorKind::NotFound.into()),
+        ])
+    });

@@ -7,9 +7,10 @@ use axum::{
 use futures_util::stream;
 use http::header;
 use pairing::View;
-use server::{App, On, Permitted, extract::Path};
+use server::{App, On, Operation, Permitted, extract::Path};
 
-use crate::sessions::SessionError;
+use crate::routes::SESSION;
+use crate::sessions::{SessionError, problems};
 
 pub(crate) async fn recording(
     App(app): App<crate::app::App>,
@@ -29,6 +30,21 @@ pub(crate) async fn recording(
         };
         Ok::<_, SessionError>(lines?.map(|lines| (Bytes::from(lines), (recording, connection))))
     });
-    let headers = [(header::CONTENT_TYPE, "application/x-asciicast")];
+    let headers = [(header::CONTENT_TYPE, KIND)];
     Ok((headers, Body::from_stream(lines)).into_response())
 }
+
+const KIND: &str = "application/x-asciicast";
+
+pub(crate) const RECORDING: Operation =
+    Operation::new("read_recording", "Reads all output that is kept as an asciicast.")
+        .about(SESSION)
+        .gives_other(200, KIND)
+        .fails(|| {
+            problems([
+                SessionError::NotFound,
+                SessionError::Deleted("notes".to_owned()),
+                SessionError::OutOfReach,
+                SessionError::Stored(std::io::ErrorKind::NotFound.into()),
+            ])
+        });

@@ -3,10 +3,11 @@
 use axum::Json;
 use pairing::Manage;
 use protocol::sessions::Session;
-use server::{App, Peer, Permitted, extract::Path};
+use server::{App, Operation, Peer, Permitted, extract::Path};
 
 use super::whole;
-use crate::sessions::SessionError;
+use crate::routes::SESSION;
+use crate::sessions::{SessionError, problems};
 
 pub(crate) async fn restore(
     App(app): App<crate::app::App>,
@@ -18,3 +19,19 @@ pub(crate) async fn restore(
     let restored = whole(async move { session.restore(&permit, &peer).await });
     restored.await.map(Json)
 }
+
+pub(crate) const RESTORE: Operation = Operation::new(
+    "restore_session",
+    "Takes the deletion of a session back; its program stays ended.",
+)
+.about(SESSION)
+.gives::<Session>(200)
+.fails(|| {
+    problems([
+        SessionError::NotFound,
+        SessionError::NotDeleted,
+        SessionError::Ending,
+        SessionError::NotSaved,
+        SessionError::StoreFailed,
+    ])
+});

@@ -5,13 +5,14 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use pairing::View;
-use protocol::sessions::{Line, ScreenFormat, ScreenQuery};
+use protocol::sessions::{Line, Screen, ScreenFormat, ScreenQuery};
 use server::{
-    App, Permitted,
+    App, Operation, Permitted,
     extract::{Path, Query},
 };
 
-use crate::sessions::SessionError;
+use crate::routes::SESSION;
+use crate::sessions::{SessionError, problems};
 
 pub(crate) async fn screen(
     App(app): App<crate::app::App>,
@@ -41,3 +42,26 @@ fn joined(lines: &[Line], breaks_count: bool, part: impl Fn(&Line) -> &str) -> S
     }
     all
 }
+
+pub(crate) const SCREEN: Operation = Operation::new(
+    "read_screen",
+    "Reads the screen, or lines of scrollback, as text or as JSON.",
+)
+.about(SESSION)
+.asks::<ScreenQuery>()
+.gives::<Screen>(200)
+.gives_other(200, "text/plain")
+.fails(|| {
+    problems([
+        SessionError::NotFound,
+        SessionError::Deleted("notes".to_owned()),
+        SessionError::OutOfReach,
+        SessionError::Stored(std::io::ErrorKind::NotFound.into()),
+        SessionError::TooManyLines {
+            given: 10_001,
+            most: 10_000,
+        },
+        SessionError::NoMarks,
+        SessionError::DrawsAlready,
+    ])
+});

@@ -3,9 +3,10 @@
 use axum::Json;
 use pairing::View;
 use protocol::sessions::Session;
-use server::{App, Permitted, extract::Path};
+use server::{App, Operation, Permitted, extract::Path};
 
-use crate::sessions::SessionError;
+use crate::routes::SESSION;
+use crate::sessions::{SessionError, problems};
 
 pub(crate) async fn show(
     App(app): App<crate::app::App>,
@@ -15,3 +16,8 @@ pub(crate) async fn show(
     app.sessions.drawn_again(Some(&id)).await;
     app.sessions.find(&id)?.show(&permit).map(Json)
 }
+
+pub(crate) const SHOW: Operation = Operation::new("show_session", "Shows a session as lists do.")
+    .about(SESSION)
+    .gives::<Session>(200)
+    .fails(|| problems([SessionError::NotFound]));

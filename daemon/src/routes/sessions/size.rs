@@ -4,11 +4,12 @@ use axum::Json;
 use pairing::Write;
 use protocol::sessions::{Session, Size};
 use server::{
-    App, Permitted,
+    App, Operation, Permitted,
     extract::{self, Path},
 };
 
-use crate::sessions::SessionError;
+use crate::routes::SESSION;
+use crate::sessions::{SessionError, problems};
 
 pub(crate) async fn size(
     App(app): App<crate::app::App>,
@@ -19,3 +20,16 @@ pub(crate) async fn size(
     let size = terminal::Size::new(size.columns, size.rows);
     app.sessions.find(&id)?.resize(&permit, size).map(Json)
 }
+
+pub(crate) const SIZE: Operation = Operation::new("resize_session", "Gives a session another size.")
+    .about(SESSION)
+    .takes::<Size>()
+    .gives::<Session>(200)
+    .fails(|| {
+        problems([
+            SessionError::NotFound,
+            SessionError::Deleted("notes".to_owned()),
+            SessionError::OutOfReach,
+            SessionError::ProgramEnded,
+        ])
+    });
