@@ -12,18 +12,27 @@ use protocol::{
 };
 use server::RouteInfo;
 
-use crate::devices::{add, bind_to_a_node};
+use crate::{
+    devices::{add, bind_to_a_node},
+    openapi::Description,
+};
 
 #[tokio::test]
 async fn every_route_admits_exactly_the_principals_of_the_table() {
     let mut daemon = TestDaemon::start().await;
     let cast = Cast::assemble(&mut daemon).await;
     let session = cast.named.clone();
+    let description = Description::of(&daemon).await;
     let mut faults = Vec::new();
     for route in routes() {
         let expected = expectation(&route);
         for (name, admitted) in PRINCIPALS.iter().zip(expected) {
             let answer = cast.ask(name, &route, &session).await;
+            // Whatever somebody is told is described; by a close frame, nothing is.
+            if !route.is_websocket {
+                let fault = description.fault_of(&route, &answer);
+                faults.extend(fault.map(|why| format!("{why} as {name}")));
+            }
             if admits(&answer, route.scope) != admitted {
                 faults.push(format!(
                     "{} {} as {name}: {}",

@@ -17,6 +17,7 @@ mod life;
 mod limits;
 mod lockdown;
 mod metrics;
+mod openapi;
 mod pairing_lane;
 mod reload;
 mod restart;
