@@ -319,6 +319,8 @@ pub mod action {
     pub const LOCKDOWN_LIFTED: &str = "lockdown_lifted";
     /// The owner had the daemon go on with a store that is older than what was written last.
     pub const OLDER_STORE_ACCEPTED: &str = "older_store_accepted";
+    /// The owner put the state of a back-up in the place of what was there.
+    pub const BACKUP_RESTORED: &str = "backup_restored";
     /// One peer made more rows than are written one by one; how many of which, says the detail.
     pub const ROWS_OMITTED: &str = "rows_omitted";
 

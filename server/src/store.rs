@@ -4,6 +4,7 @@
 //! for is made even if nobody waits for the answer any more. Nothing but this module writes the file.
 
 mod audit;
+mod backup;
 mod chain;
 mod columns;
 mod devices;
@@ -13,6 +14,7 @@ mod guests;
 mod look;
 mod meta;
 mod reader;
+mod restore;
 mod schema;
 mod token_key;
 mod verify;
@@ -24,12 +26,18 @@ use pairing::{Device, DeviceId, GuestRecord, TokenKey, Tombstone, UnixMillis};
 use rusqlite::Transaction;
 use tokio::sync::watch;
 
+pub use self::{
+    backup::StoreCopy,
+    error::StoreError,
+    look::Look,
+    reader::AuditReader,
+    restore::{Beyond, Former, Restored, Trust, restore},
+};
 use self::{
     chain::AuditKey,
     epoch::{Epoch, EpochKeeper},
     writer::{Lane, Writer},
 };
-pub use self::{error::StoreError, look::Look, reader::AuditReader};
 use crate::{
     audit::{AuditRow, action},
     metrics::Tally,

@@ -20,6 +20,16 @@ pub(super) fn append(
     let previous = last(transaction)?;
     let sequence = previous.sequence.saturating_add(1);
     let hmac = key.hmac(&previous.hmac, sequence, row);
+    insert(transaction, sequence, row, Some(hmac))
+}
+
+/// Puts in a row in its place, with the HMAC that it was written with.
+pub(super) fn insert(
+    transaction: &Transaction<'_>,
+    sequence: u64,
+    row: &AuditRow,
+    hmac: Option<[u8; 32]>,
+) -> Result<(), StoreError> {
     transaction
         .prepare_cached(
             "INSERT INTO audit (sequence, time, principal, peer, action, target, outcome, detail, hmac)
@@ -34,7 +44,7 @@ pub(super) fn append(
             row.target,
             row.outcome,
             row.detail,
-            hmac.as_slice()
+            hmac.as_ref().map(<[u8; 32]>::as_slice)
         ])?;
     Ok(())
 }

@@ -40,6 +40,11 @@ impl AuditKey {
         }
     }
 
+    /// What the store knows the key by.
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+
     /// The HMAC of a row behind the one with `previous`.
     pub(super) fn hmac(&self, previous: &[u8; 32], sequence: u64, row: &AuditRow) -> [u8; 32] {
         let mut context = hmac::Context::with_key(&self.key);

@@ -57,7 +57,8 @@ impl Epoch {
         Ok(files::overwrite(path, self.text().as_bytes())?)
     }
 
-    fn text(&self) -> String {
+    /// What the file says.
+    pub(super) fn text(&self) -> String {
         let Self { last, revocations } = self;
         format!("{VERSION} {} {} {revocations}\n", last.sequence, hex(&last.hmac))
     }

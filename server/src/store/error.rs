@@ -66,6 +66,29 @@ pub enum StoreError {
         /// How that is seen.
         reason: String,
     },
+    /// An earlier version of this program wrote the file, and only a daemon brings it to the present one.
+    #[error("{} has schema version {found}, and this binary writes {supported}", path.display())]
+    Earlier {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: usize,
+        /// The version that this binary writes.
+        supported: usize,
+    },
+    /// A back-up is older than what was written last, and who was ended since cannot be told: its devices are neither let in nor
+    /// kept out before the owner says which.
+    #[error(
+        "the back-up has the audit trail up to row {row}, and {known}; {why}: which devices were revoked since is not known"
+    )]
+    Undecided {
+        /// The last row of the back-up.
+        row: u64,
+        /// How far the trail had come, in words.
+        known: String,
+        /// Why the store that is there does not tell.
+        why: String,
+    },
     /// A row that this program cannot have written.
     #[error("table {table}: {reason}")]
     Row {

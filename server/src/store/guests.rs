@@ -172,7 +172,7 @@ fn refuse(transaction: &Transaction<'_>, guest: &GuestRecord) -> Result<(), Stor
 }
 
 /// Puts an ended guest in the place of the one that lived; one whose invitation waits to be stored is there before it.
-fn bury(transaction: &Transaction<'_>, guest: &GuestRecord) -> Result<(), StoreError> {
+pub(super) fn bury(transaction: &Transaction<'_>, guest: &GuestRecord) -> Result<(), StoreError> {
     let id = guest.id.to_string();
     transaction.execute("DELETE FROM guests WHERE id = ?", [&id])?;
     transaction.execute("DELETE FROM guest_sights WHERE guest = ?", [&id])?;

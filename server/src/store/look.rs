@@ -3,6 +3,7 @@
 use std::{
     env,
     fs::{self, DirBuilder},
+    io,
     os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
 };
@@ -10,6 +11,7 @@ use std::{
 use certs::files;
 use pairing::UnixMillis;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction};
+use rustix::fs::statvfs;
 
 use super::{StoreError, chain, devices, epoch, epoch::Epoch, guests, has_tokens, meta, schema, token_key};
 use crate::random;
@@ -72,7 +74,7 @@ impl Look {
 }
 
 /// Checks that it belongs to its keys and is not older than what was written last; says how many devices there are.
-fn checked(
+pub(super) fn checked(
     transaction: &Transaction<'_>,
     (path, keys): (&Path, &Path),
     reached: Result<Option<Epoch>, StoreError>,
@@ -102,7 +104,7 @@ fn last_written(transaction: &Transaction<'_>) -> Result<Option<UnixMillis>, Sto
 }
 
 /// A connection that makes no file and changes none, with the copy that it is to, where it is to one.
-fn untouched(path: &Path, has_journal: bool) -> Result<(Option<Aside>, Connection), StoreError> {
+pub(super) fn untouched(path: &Path, has_journal: bool) -> Result<(Option<Aside>, Connection), StoreError> {
     if !has_journal {
         // Whoever reads a store without a journal would make one beside it.
         return Ok((None, by_uri(path, "immutable=1")?));
@@ -131,11 +133,13 @@ fn untouched(path: &Path, has_journal: bool) -> Result<(Option<Aside>, Connectio
     Ok((None, by_uri(path, "readonly_shm=1")?))
 }
 
-/// A store with its journal, copied to where nothing lasts. Dropping it removes it.
-struct Aside(PathBuf);
+/// A folder for a copy of a store, where nothing lasts. Dropping it removes it.
+#[derive(Debug)]
+pub(super) struct Aside(PathBuf);
 
 impl Aside {
-    fn of(path: &Path) -> Result<Self, StoreError> {
+    /// A new one, in memory where there is room for so many bytes.
+    pub(super) fn with_room(bytes: u64) -> Result<Self, StoreError> {
         let name = format!("transom-look-{:016x}", u64::from_be_bytes(random::bytes()));
         let make = |place: PathBuf| {
             let folder = place.join(&name);
@@ -144,19 +148,33 @@ impl Aside {
                 .create(&folder)
                 .map(|()| Self(folder))
         };
-        let copy = make(PathBuf::from("/dev/shm")).or_else(|_| make(env::temp_dir()));
-        let copy = copy.map_err(StoreError::Copy)?;
-        for suffix in ["", "-wal"] {
-            let (from, to) = (
-                schema::suffixed(path, suffix),
-                schema::suffixed(&copy.store(), suffix),
-            );
-            fs::copy(from, to).map_err(StoreError::Copy)?;
+        let memory = PathBuf::from("/dev/shm");
+        let free = statvfs(&memory).map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
+        let in_memory = match free {
+            Ok(free) if free >= bytes => make(memory),
+            _ => Err(io::ErrorKind::StorageFull.into()),
+        };
+        in_memory
+            .or_else(|_| make(env::temp_dir()))
+            .map_err(StoreError::Copy)
+    }
+
+    /// A store with its journal, file by file.
+    fn of(path: &Path) -> Result<Self, StoreError> {
+        let files = ["", "-wal"].map(|suffix| (schema::suffixed(path, suffix), suffix));
+        let lengths = files
+            .iter()
+            .map(|(file, _)| fs::metadata(file).map(|file| file.len()));
+        let bytes = lengths.sum::<io::Result<u64>>().map_err(StoreError::Copy)?;
+        let copy = Self::with_room(bytes)?;
+        for (file, suffix) in files {
+            fs::copy(file, schema::suffixed(&copy.store(), suffix)).map_err(StoreError::Copy)?;
         }
         Ok(copy)
     }
 
-    fn store(&self) -> PathBuf {
+    /// Where the copy is, or is to be.
+    pub(super) fn store(&self) -> PathBuf {
         self.0.join("store")
     }
 }

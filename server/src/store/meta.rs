@@ -51,6 +51,12 @@ pub(super) fn count_revocation(transaction: &Transaction<'_>) -> Result<(), Stor
     set(transaction, REVOCATIONS, &count.to_string())
 }
 
+/// Counts so many at least.
+pub(super) fn raise_revocations(transaction: &Transaction<'_>, least: u64) -> Result<(), StoreError> {
+    let count = revocations(transaction)?.max(least);
+    set(transaction, REVOCATIONS, &count.to_string())
+}
+
 fn get(transaction: &Transaction<'_>, key: &str) -> Result<Option<String>, StoreError> {
     Ok(transaction
         .query_row("SELECT value FROM meta WHERE key = ?", [key], |row| row.get(0))

@@ -1,3 +1,4 @@
+mod restored;
 mod trail;
 
 use std::{
