@@ -4,6 +4,7 @@ mod actor;
 mod addresses;
 mod app;
 mod attach;
+pub mod backup;
 mod certificates;
 pub mod config;
 mod crowd;

@@ -18,7 +18,7 @@ use server::{
 };
 use tokio::time::Instant;
 
-use crate::{lock::Lock, paths::Paths, sessions::touched_on_disk, up::UpError};
+use crate::{backup, lock::Lock, paths::Paths, sessions::touched_on_disk, up::UpError};
 
 /// The store of a state directory, with the lock of its daemon.
 pub struct Offline {
@@ -36,6 +36,7 @@ impl Offline {
     /// # Errors
     /// Where a daemon runs, or the store cannot be used.
     pub fn take(paths: Paths) -> Result<Option<Self>, UpError> {
+        backup::finish(&paths)?;
         if !paths.store().exists() {
             return Ok(None);
         }

@@ -28,6 +28,7 @@ pub use self::{
 };
 use crate::{
     app::{App, Run},
+    backup,
     certificates::{self, Certificates, keep_fresh},
     config::{Config, TailnetMode},
     doors::RemoteDoors,
@@ -96,6 +97,7 @@ fn run_at(
     options: &UpOptions,
     on_ready: impl FnOnce(&Ready),
 ) -> Result<(), UpError> {
+    backup::finish(&paths)?;
     let (reloads, config) = Reloads::start(&paths, options.flags())?;
     make_directories(&paths)?;
     passed.check(&paths.socket(), &config.tls)?;

@@ -100,9 +100,9 @@ impl UpError {
             Self::Files(error) => file_hint(error),
             Self::Lock(error) => error.hint(),
             Self::Store(StoreError::Older { .. }) => "if a device was revoked since, it would be back: put the newest copy in \
-                its place; if this is the newest, `transom up --accept-older-store` goes on with it, and revoke again"
+                its place (`transom backup restore --force`); if this is the newest, `transom up --accept-older-store` goes on with it, and revoke again"
                 .to_owned(),
-            Self::Store(StoreError::Missing { .. }) => "put the newest copy in its place; where there is none, `transom up \
+            Self::Store(StoreError::Missing { .. }) => "put the newest copy in its place (`transom backup restore --force`); where there is none, `transom up \
                 --accept-older-store` begins an empty one, and every device must pair again"
                 .to_owned(),
             Self::Store(StoreError::Newer { .. }) => {
@@ -110,7 +110,9 @@ impl UpError {
             }
             Self::Store(StoreError::File(error)) => file_hint(error),
             Self::Store(_) => {
-                "nothing was changed; put a good copy in its place, or start with another TRANSOM_DIR".to_owned()
+                "nothing was changed; put a good copy in its place (`transom backup restore --force`), or start with another \
+                TRANSOM_DIR"
+                    .to_owned()
             }
             Self::Certs(_) => "check keys/identity.pem: without it every device would have to pair again".to_owned(),
             Self::OwnPair(_) => {
@@ -187,7 +189,7 @@ impl UpError {
         matches!(self, Self::Files(_) | Self::Store(StoreError::File(_)))
     }
 
-    pub(super) fn io(what: &'static str) -> impl Fn(io::Error) -> Self {
+    pub(crate) fn io(what: &'static str) -> impl Fn(io::Error) -> Self {
         move |source| Self::System { what, source }
     }
 
