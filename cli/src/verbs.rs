@@ -4,6 +4,7 @@ mod after;
 mod approve;
 mod attach;
 mod audit;
+mod backup;
 mod certs;
 mod config;
 mod devices;
@@ -125,6 +126,8 @@ pub(crate) enum Verb {
     Shutdown(shutdown::Args),
     /// Run the daemon as a service of this user
     Service(service::Args),
+    /// Keep the daemon's keys, devices and audit trail in a file, and put them back, here or elsewhere
+    Backup(backup::Args),
     /// Look at the configuration
     Config(config::Args),
     /// Print what makes a shell mark its commands for `screen` and `ls`
@@ -170,6 +173,7 @@ impl Verb {
             Self::Restart(args) => args.json,
             Self::Shutdown(args) => args.json,
             Self::Service(args) => args.json,
+            Self::Backup(args) => args.json,
             Self::Config(args) => args.is_json(),
         }
     }
@@ -182,7 +186,7 @@ impl Verb {
         self.refuse(target)?;
         let target = match self {
             // It is about this machine's own list, whatever the environment names.
-            Self::Remote(_) | Self::Open(_) | Self::Service(_) => &Target::Here,
+            Self::Remote(_) | Self::Open(_) | Self::Service(_) | Self::Backup(_) => &Target::Here,
             _ => target,
         };
         match self {
@@ -224,6 +228,7 @@ impl Verb {
             Self::Remote(_) => target.refuse_flag("remote"),
             Self::Open(_) => target.refuse_flag("open"),
             Self::Service(_) => target.refuse_flag("service"),
+            Self::Backup(_) => target.refuse_flag("backup"),
             Self::Config(_) => target.refuse_flag("config"),
             Self::ShellInit(_) => target.refuse_flag("shell-init"),
             _ => Ok(()),
@@ -267,6 +272,7 @@ impl Verb {
             Self::Status(args) => status::run(&args).await,
             Self::Doctor(args) => doctor::run(&args, target).await,
             Self::Certs(args) => certs::run(&args).await,
+            Self::Backup(args) => backup::run(&args).await,
             Self::Config(args) => config::run(&args).await,
             Self::Reload(args) => reload::run(&args).await,
             Self::Restart(args) => restart::run(&args).await,

@@ -59,12 +59,12 @@ const GROUPS: [(&str, &[&str]); 7] = [
     (
         "The daemon",
         &[
-            "up", "status", "doctor", "certs", "reload", "restart", "shutdown", "service", "config",
+            "up", "status", "doctor", "certs", "reload", "restart", "shutdown", "service", "backup", "config",
         ],
     ),
 ];
 /// Verbs about this machine alone.
-const LOCAL: [&str; 18] = [
+const LOCAL: [&str; 19] = [
     "up",
     "pair",
     "approve",
@@ -81,6 +81,7 @@ const LOCAL: [&str; 18] = [
     "service",
     "remote",
     "open",
+    "backup",
     "config",
     "shell-init",
 ];
