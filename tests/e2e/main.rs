@@ -5,6 +5,7 @@
 mod access_matrix;
 mod audit;
 mod auth;
+mod backup;
 mod certificates;
 mod cli;
 mod devices;
