@@ -2,6 +2,7 @@ import type { Size } from "../protocol";
 import { fittingSize, fontSize, pinchedSize, READABLE, type View } from "./fit";
 import { followPinch, type Pinch } from "./pinch";
 import type { Screen } from "./screen";
+import { cellOf } from "./symbols";
 import { LINE_HEIGHT as LINE } from "./widget";
 
 /** What the stage tells. */
@@ -78,12 +79,15 @@ export class Stage {
     this.fit();
   }
 
+  /** As it is without an on-screen keyboard. */
   private space(): { width: number; height: number; cellWidth: number; cellHeight: number } {
+    const { width, ascent, descent } = cellOf(getComputedStyle(this.scroller).getPropertyValue("--mono"));
     const keyboard = Math.max(0, window.innerHeight - (window.visualViewport?.height ?? window.innerHeight));
     return {
       width: this.scroller.clientWidth - PADDING,
       height: this.scroller.clientHeight + keyboard - PADDING,
-      ...cellAtOnePixel(getComputedStyle(this.scroller).getPropertyValue("--mono")),
+      cellWidth: width,
+      cellHeight: (ascent + descent) * LINE,
     };
   }
 
@@ -263,15 +267,6 @@ function scrollByTouch(scroller: HTMLElement, screen: Screen, scrolled: (lines: 
 
 function isAtEdge({ scrollTop, clientHeight, scrollHeight }: HTMLElement, down: boolean): boolean {
   return down ? scrollTop + clientHeight >= scrollHeight - 1 : scrollTop <= 0;
-}
-
-/** The widget measures a cell in the same way: the letter W, ascent and descent of the font. */
-function cellAtOnePixel(family: string): { cellWidth: number; cellHeight: number } {
-  const context = document.createElement("canvas").getContext("2d");
-  if (!context) return { cellWidth: 0.602, cellHeight: LINE * 1.2 };
-  context.font = `100px ${family}`;
-  const { width, fontBoundingBoxAscent, fontBoundingBoxDescent } = context.measureText("W");
-  return { cellWidth: width / 100, cellHeight: ((fontBoundingBoxAscent + fontBoundingBoxDescent) / 100) * LINE };
 }
 
 /** Around the drawn area, both sides together. */

@@ -1,6 +1,7 @@
 import type { ITerminalOptions, Terminal } from "@xterm/xterm";
 import { joinedSigns } from "./joined";
 import { muteAnswers } from "./mute";
+import { provideSymbols } from "./symbols";
 import { appearance } from "./theme";
 import { daemonWidths } from "./widths";
 
@@ -8,7 +9,7 @@ import { daemonWidths } from "./widths";
 export function widgetOptions(): ITerminalOptions {
   return {
     allowProposedApi: true,
-    fontFamily: getComputedStyle(document.documentElement).getPropertyValue("--mono").trim(),
+    fontFamily: FAMILIES,
     fontSize: 13,
     lineHeight: LINE_HEIGHT,
     macOptionIsMeta: true,
@@ -26,3 +27,8 @@ export function followDaemon(terminal: Terminal): void {
 
 /** Relative to the font’s own height: fonts draw boxes and blocks as high as themselves, and more would leave gaps between rows. */
 export const LINE_HEIGHT = 1;
+
+const FAMILIES = getComputedStyle(document.documentElement).getPropertyValue("--mono").trim();
+
+// Once, as soon as the terminal's code is there: the list shows lines of terminals, too.
+provideSymbols(FAMILIES);
