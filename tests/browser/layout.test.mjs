@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { PHONE } from "./support/browser.mjs";
+import { DESKTOP, PHONE } from "./support/browser.mjs";
 import { shellAfter } from "./support/daemon.mjs";
-import { askToPair, offer } from "./support/pairing.mjs";
+import { Desk } from "./support/desk.mjs";
+import { askToPair, offer, pairByOffer } from "./support/pairing.mjs";
 import { scenario } from "./support/scenario.mjs";
 
 /** The smallest phone, a large one, and each of them turned. */
@@ -44,6 +45,26 @@ scenario("a bar of two rows and the search are on the screen too, keyboard open 
     const stage = await device.page.locator(".scroller").boundingBox();
     assert.ok(stage && stage.height >= 80, `no room is left at ${size.width}×${size.height}`);
   }
+});
+
+scenario("an on-screen keyboard below stacked tiles takes its part of each, and changes no letters", async (s) => {
+  for (const name of ["alpha", "beta", "gamma"]) await s.daemon.session(name, shellAfter(`this is ${name}\\r\\n`));
+  const device = await s.open(DESKTOP);
+  await device.page.addInitScript(withKeyboard);
+  await pairByOffer(device, s.daemon, "operator", "Tablet");
+  const desk = new Desk(device);
+  await desk.find("alpha", "Enter");
+  await desk.shows("alpha", "this is alpha");
+  await desk.find("beta", "Control+Enter");
+  await desk.shows("beta", "this is beta");
+  await desk.find("gamma", "Shift+Enter");
+  await desk.shows("gamma", "this is gamma");
+  const before = await device.page.evaluate(drawnTiles);
+  await device.page.evaluate(() => /** @type {any} */ (window).openKeyboard(300));
+  await device.page.evaluate(laidOut, DESKTOP.viewport.height - 300);
+  const after = await device.page.evaluate(drawnTiles);
+  assert.deepEqual(after.map(({ height }) => Math.round(height)), before.map(({ height }) => Math.round(height) - 150));
+  assert.deepEqual(after.map(({ letters }) => letters), before.map(({ letters }) => letters));
 });
 
 scenario("every control of the list is on the screen and large enough for a finger", async (s) => {
@@ -109,4 +130,42 @@ function measureControls() {
       const { left, top, right, bottom } = node.getBoundingClientRect();
       return { name: node.getAttribute("aria-label") ?? node.textContent ?? node.id, left, top, right, bottom };
     });
+}
+
+/** Before a page's own scripts: a visual viewport as on-screen keyboards leave it, which Chromium has none of. */
+function withKeyboard() {
+  let keyboard = 0;
+  class Viewport extends EventTarget {
+    scale = 1;
+    offsetTop = 0;
+    offsetLeft = 0;
+    get height() {
+      return innerHeight - keyboard;
+    }
+    get width() {
+      return innerWidth;
+    }
+  }
+  const viewport = new Viewport();
+  Object.defineProperty(window, "visualViewport", { value: viewport });
+  Object.assign(window, {
+    openKeyboard(/** @type {number} */ height) {
+      keyboard = height;
+      viewport.dispatchEvent(new Event("resize"));
+    },
+  });
+}
+
+/** Runs in the page: each tile's height, and the size of its letters. */
+function drawnTiles() {
+  return [...document.querySelectorAll(".tile")].map((tile) => {
+    const rows = tile.querySelector(".host > .xterm .xterm-rows");
+    return { height: tile.getBoundingClientRect().height, letters: rows ? getComputedStyle(rows).fontSize : "" };
+  });
+}
+
+/** Runs in the page: resolves once it has another height, and all that follows from that was drawn. @param {number} height */
+async function laidOut(height) {
+  while (document.querySelector(".workspace")?.getBoundingClientRect().height !== height) await new Promise(requestAnimationFrame);
+  for (let frames = 0; frames < 3; frames += 1) await new Promise(requestAnimationFrame);
 }

@@ -82,10 +82,9 @@ export class Stage {
   /** As it is without an on-screen keyboard. */
   private space(): { width: number; height: number; cellWidth: number; cellHeight: number } {
     const { width, ascent, descent } = cellOf(getComputedStyle(this.scroller).getPropertyValue("--mono"));
-    const keyboard = Math.max(0, window.innerHeight - (window.visualViewport?.height ?? window.innerHeight));
     return {
       width: this.scroller.clientWidth - PADDING,
-      height: this.scroller.clientHeight + keyboard - PADDING,
+      height: this.scroller.clientHeight + keyboardHeight() * shareOfHeight(this.scroller) - PADDING,
       cellWidth: width,
       cellHeight: (ascent + descent) * LINE,
     };
@@ -267,6 +266,19 @@ function scrollByTouch(scroller: HTMLElement, screen: Screen, scrolled: (lines: 
 
 function isAtEdge({ scrollTop, clientHeight, scrollHeight }: HTMLElement, down: boolean): boolean {
   return down ? scrollTop + clientHeight >= scrollHeight - 1 : scrollTop <= 0;
+}
+
+/** What an on-screen keyboard covers of the page, in CSS pixels; a page that is looked at more closely is not covered. */
+function keyboardHeight(): number {
+  const { height, scale } = window.visualViewport ?? { height: window.innerHeight, scale: 1 };
+  return Math.max(0, window.innerHeight - height * scale);
+}
+
+/** How much of a length that the page loses an element loses: tiles above each other share it. */
+function shareOfHeight(element: HTMLElement): number {
+  const tile = element.closest<HTMLElement>(".tile");
+  const all = tile?.parentElement?.clientHeight ?? 0;
+  return tile && all > 0 ? tile.clientHeight / all : 1;
 }
 
 /** Around the drawn area, both sides together. */
