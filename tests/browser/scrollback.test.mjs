@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { DESKTOP } from "./support/browser.mjs";
 import { shellAfter } from "./support/daemon.mjs";
+import { Finger } from "./support/finger.mjs";
 import { scenario } from "./support/scenario.mjs";
 
 scenario("scrolling up reads earlier lines, each once, while the program prints on", async (s) => {
@@ -60,6 +61,22 @@ scenario("typing leads back to the live screen, and a full-screen program keeps 
   await terminal.wheel(-120);
   await terminal.shows("got [A");
   assert.equal(await terminal.back.count(), 0);
+});
+
+scenario("a finger scrolls for as long as it moves, though every row below it is drawn anew, and back to the live screen", async (s) => {
+  await s.daemon.session("counted", "seq 1000; read line");
+  const { device, terminal } = await s.watching("counted");
+  await terminal.shows(/^1000$/);
+  const finger = await Finger.of(device.page);
+  await finger.swipe(200, 150, 600);
+  await terminal.back.first().waitFor();
+  // Fifty rows of nine pixels each, but for parts of a row.
+  await terminal.back.filter({ hasText: /^930$/ }).waitFor();
+  const [top = 0] = numbers(await terminal.backText());
+  assert.ok(top > 915 && top <= 930, `it went to ${top}`);
+  await s.picture(device, "scrolled-back-phone");
+  while ((await terminal.back.count()) > 0) await finger.swipe(200, 600, 150);
+  await terminal.shows(/^1000$/);
 });
 
 /**

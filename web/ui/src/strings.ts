@@ -328,6 +328,7 @@ export const strings = {
     otherDaemon: "Another daemon answers at this address now.",
     earlier: "Earlier lines",
     backToLive: "Back to live",
+    selectionStays: "The program has written over what is selected: let go of it to scroll.",
     find: "Find",
     findUp: "Next above",
     findDown: "Next below",

@@ -56,8 +56,9 @@ export class Controls {
       pasted: (text, keys) => this.type(text, keys),
       wantsAtOnce: (pending) => this.wantsAtOnce(pending),
       clicked: (bytes) => void this.attachment.typeBytes(bytes, 1),
-      scrolled: (lines) => this.stage.canPan(lines > 0) || this.lookBack.scroll(lines),
+      scrolled: (lines) => this.stage.canPan(lines > 0) || this.scroll(lines),
       selected: () => this.select(),
+      pushed: (right, down) => this.push(right, down),
       copied: () => void this.copy(),
       finding: () => (this.isFinding.value = true),
       clipped: (text) => void this.clip(text),
@@ -78,6 +79,7 @@ export class Controls {
       typed: (text) => this.typeText(text),
       key: (event) => this.takeKey(event),
       selected: () => this.select(),
+      pushed: (right, down) => this.push(right, down),
     });
     this.stage = new Stage(scroller, this.screen, host, {
       pinched: (fontSize) => this.pinch(fontSize),
@@ -222,7 +224,30 @@ export class Controls {
   }
 
   private scrolledByTouch(lines: number): void {
-    if (this.lookBack.looking.peek() === "back" || this.screen.scrollsBack) this.lookBack.scroll(lines);
+    if (this.lookBack.looking.peek() === "back" || this.screen.scrollsBack) this.scroll(lines);
+  }
+
+  /** Goes on where a finger that selects is at the edge of what is to be seen. */
+  private push(right: number, down: number): void {
+    if (!this.stage.pan(right, down) && down !== 0) this.scrolledByTouch(down);
+  }
+
+  /** Scrolls by lines; what is selected on the live screen goes along. */
+  private scroll(lines: number): void {
+    const looking = this.lookBack.looking.peek();
+    const isLive = looking === "live" || looking === "failed";
+    if (isLive && this.screen.selection.isThere) void this.scrollSelected(lines);
+    else this.lookBack.scroll(lines);
+  }
+
+  private async scrollSelected(lines: number): Promise<void> {
+    const { kept } = this.screen.selection;
+    if (lines >= 0 || !kept) return;
+    const { first, texts } = this.screen.rows;
+    const down = await this.lookBack.take(texts, { first: kept.span.from.row - first, last: kept.span.to.row - first }, lines);
+    const { selection } = this.lookBack;
+    if (down !== null && selection) this.screen.selection.handOver(selection, down - first);
+    else if (this.lookBack.looking.peek() === "live") this.note.value = strings.terminal.selectionStays;
   }
 
   private resized(): void {

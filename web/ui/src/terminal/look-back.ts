@@ -3,7 +3,7 @@ import type { Size } from "../protocol";
 import { matchesIn, stepTo, type Match } from "./matches";
 import { Pane } from "./pane";
 import type { Selection } from "./selection";
-import { Scrollback, type ReadScreen } from "./scrollback";
+import { placeOf, Scrollback, type ReadScreen, type Rows } from "./scrollback";
 import type { Cell } from "./words";
 
 /** Where somebody looks. */
@@ -37,6 +37,8 @@ export interface Surface {
   key(event: KeyboardEvent): boolean;
   /** A person selected something, or let go of it. */
   selected(): void;
+  /** A finger that selects is at an edge: cells to go on, to the right and down where positive. */
+  pushed(right: number, down: number): void;
 }
 
 /** Scrolling up from the live screen into scrollback, which is asked for then, and down again. */
@@ -71,6 +73,24 @@ export class LookBack {
   /** What is selected of the lines that stand still; null where none do. */
   get selection(): Selection | null {
     return this.pane?.selection ?? null;
+  }
+
+  /**
+   * Scrolls up from a live screen on which something is selected: shows its rows, among lines that stand still. Resolves
+   * with how many rows further down they are in there; null where they are gone, or cannot be had.
+   */
+  async take(rows: readonly string[], selected: Rows, lines: number): Promise<number | null> {
+    this.isStill = true;
+    this.pending += lines;
+    let at: number | null = null;
+    const find = async (scrollback: Scrollback): Promise<number | null> => {
+      for (;;) {
+        at = placeOf(rows, selected, scrollback.lines);
+        if (at !== null || !scrollback.hasOlder || scrollback.lines.length > FARTHEST) return at;
+        if ((await scrollback.older()) === 0) return null;
+      }
+    };
+    return (await this.open(Scrollback.still, find)) ? at : null;
   }
 
   /**
@@ -137,25 +157,30 @@ export class LookBack {
     if (this.pane) this.pane.fontSize = this.surface.fontSize();
   }
 
-  /** Reads lines and shows them; false where there are none to show, or somebody has left meanwhile. */
-  private open(read: (screen: ReadScreen) => Promise<Scrollback | null>): Promise<boolean> {
+  /**
+   * Reads lines and shows them, with as many above the view as is found out: those of the screen are in it by themselves.
+   * False where there are none to show, or somebody has left meanwhile.
+   */
+  private open(read: (screen: ReadScreen) => Promise<Scrollback | null>, above = atScreen): Promise<boolean> {
     if (this.opening) return this.opening;
-    const opening = this.reads(read).finally(() => {
+    const opening = this.reads(read, above).finally(() => {
       if (this.opening === opening) this.opening = null;
     });
     this.opening = opening;
     return opening;
   }
 
-  private async reads(read: (screen: ReadScreen) => Promise<Scrollback | null>): Promise<boolean> {
+  private async reads(read: (screen: ReadScreen) => Promise<Scrollback | null>, above: typeof atScreen): Promise<boolean> {
     this.looking.value = "reading";
     const { visit } = this;
     try {
       const scrollback = await read(this.surface.read);
       if (visit !== this.visit) return false;
-      if (scrollback) {
+      const at = scrollback && (await above(scrollback));
+      if (visit !== this.visit) return false;
+      if (scrollback && at !== null) {
         this.scrollback = scrollback;
-        await this.show(scrollback, visit);
+        await this.show(scrollback, at, visit);
       } else this.leave();
     } catch {
       if (visit !== this.visit) return false;
@@ -165,42 +190,42 @@ export class LookBack {
     return visit === this.visit && this.pane !== null;
   }
 
-  private async show(scrollback: Scrollback, visit: number): Promise<void> {
+  private async show(scrollback: Scrollback, above: number, visit: number): Promise<void> {
     const { surface } = this;
     const pane = new Pane(surface.host, scrollback.size, surface.fontSize(), {
       moved: (above, below) => this.moved(above, below),
       typed: (text) => surface.typed(text),
       key: (event) => surface.key(event),
       selected: () => surface.selected(),
+      pushed: (right, down) => surface.pushed(right, down),
     });
-    const top = scrollback.lines.length - scrollback.size.rows;
     // Until the pane has moved from the bottom, being there is no wish to leave.
     this.isBusy = true;
-    await pane.show(scrollback.lines, top);
+    await pane.show(scrollback.lines, Math.max(0, above));
     if (visit !== this.visit) return pane.dispose();
     this.pane = pane;
     this.looking.value = "back";
     pane.scroll(this.pending);
     this.isBusy = false;
-    this.moved(pane.above, top - pane.above);
+    this.moved(pane.above, scrollback.lines.length - scrollback.size.rows - pane.above);
   }
 
   private moved(above: number, below: number): void {
     if (this.isBusy || !this.scrollback || !this.pane) return;
-    if (below <= 0 && !this.isStill) void this.busy((scrollback, pane) => this.goDown(scrollback, pane));
+    if (below <= 0 && !this.isStill && !this.pane.selection.isThere) void this.busy((scrollback, pane) => this.goDown(scrollback, pane));
     else if (above < NEAR && this.scrollback.hasOlder) void this.busy((scrollback, pane) => this.goUp(scrollback, pane));
   }
 
   private async goUp(scrollback: Scrollback, pane: Pane): Promise<void> {
     const added = await scrollback.older();
-    if (added > 0 && pane === this.pane) await pane.show(scrollback.lines, pane.above + added);
+    if (added > 0 && pane === this.pane) await pane.show(scrollback.lines, pane.above + added, added);
   }
 
   private async goDown(scrollback: Scrollback, pane: Pane): Promise<void> {
     const first = scrollback.lines[0]?.number ?? 0;
     if ((await scrollback.newer()) !== "grew") return this.leave();
     const trimmed = (scrollback.lines[0]?.number ?? 0) - first;
-    if (pane === this.pane) await pane.show(scrollback.lines, Math.max(0, pane.above - trimmed));
+    if (pane === this.pane) await pane.show(scrollback.lines, Math.max(0, pane.above - trimmed), -trimmed);
   }
 
   /** Does what waits for an answer, after what is done already; false where that did not come. */
@@ -221,5 +246,12 @@ export class LookBack {
   }
 }
 
+/** The lines above the screen, where it ends what was read. */
+async function atScreen({ lines, size }: Scrollback): Promise<number | null> {
+  return lines.length - size.rows;
+}
+
+/** Lines that are looked through for those of a screen that has stood still while a program printed. */
+const FARTHEST = 4000;
 /** Lines above the view at which older ones are asked for: some screens, so that they come before they are needed. */
 const NEAR = 60;

@@ -17,6 +17,8 @@ export interface PaneListener {
   key(event: KeyboardEvent): boolean;
   /** A person selected something, or let go of it. */
   selected(isSelected: boolean): void;
+  /** A finger that selects is at an edge: cells to go on, to the right and down where positive. */
+  pushed(right: number, down: number): void;
 }
 
 /** Lines that stand still, in a second widget that covers the live one cell for cell. */
@@ -34,7 +36,10 @@ export class Pane {
     this.terminal.open(this.element);
     followDaemon(this.terminal);
     this.terminal.textarea?.setAttribute("aria-label", strings.terminal.earlier);
-    this.selection = new Selection(this.terminal, (isSelected) => listener.selected(isSelected));
+    this.selection = new Selection(this.terminal, {
+      changed: (isSelected) => listener.selected(isSelected),
+      pushed: (right, down) => listener.pushed(right, down),
+    });
     // Looking needs no on-screen keyboard; a hardware one types all the same.
     if (this.terminal.textarea) this.terminal.textarea.inputMode = "none";
     this.terminal.attachCustomKeyEventHandler((event) => event.type !== "keydown" || !listener.key(event));
@@ -43,13 +48,18 @@ export class Pane {
     this.stopTheme = onAppearanceChange(() => (this.terminal.options = appearance()));
   }
 
-  /** Shows lines, with `above` of them above the view; resolves once they are drawn. */
-  show(lines: readonly Line[], above: number): Promise<void> {
+  /**
+   * Shows lines, with `above` of them above the view; those that were shown before are `down` rows further down now, and
+   * what is selected of them stays so. Resolves once they are drawn.
+   */
+  show(lines: readonly Line[], above: number, down = 0): Promise<void> {
     const { terminal } = this;
+    const redrawn = this.selection.redrawn();
     terminal.options.scrollback = lines.length;
     return new Promise((resolve) =>
       terminal.write(drawLines(lines, terminal.cols), () => {
         terminal.scrollToLine(above);
+        redrawn(down);
         resolve();
       }),
     );

@@ -33,6 +33,8 @@ export interface ScreenListener {
   clicked(bytes: Uint8Array): void;
   /** A person selected something, or let go of it. */
   selected(isSelected: boolean): void;
+  /** A finger that selects is at an edge: cells to go on, to the right and down where positive. */
+  pushed(right: number, down: number): void;
   /** A person wants what is selected in the clipboard. */
   copied(): void;
   /** A person wants to look for a text. */
@@ -79,7 +81,10 @@ export class Screen implements Canvas {
     this.keyboard.follow(this.terminal.parser, () => this.isAlternate);
     this.composition = new Composition(this.terminal);
     this.field = this.typeInto(host, listener);
-    this.selection = new Selection(this.terminal, (isSelected) => listener.selected(isSelected));
+    this.selection = new Selection(this.terminal, {
+      changed: (isSelected) => listener.selected(isSelected),
+      pushed: (right, down) => listener.pushed(right, down),
+    });
     this.terminal.onScroll(() => this.stayLive());
     this.terminal.onData((data) => data === "" || isFocusReport(data) || listener.typed(data));
     this.terminal.onBinary((data) => listener.clicked(Uint8Array.from(data, (character) => character.charCodeAt(0))));
@@ -170,6 +175,13 @@ export class Screen implements Canvas {
   get cursor(): { column: number; row: number } {
     const { cursorX, cursorY, baseY, viewportY } = this.terminal.buffer.active;
     return { column: cursorX, row: cursorY + baseY - viewportY };
+  }
+
+  /** The visible rows as text, without blanks at their ends, and the buffer's row of the first one. */
+  get rows(): { first: number; texts: string[] } {
+    const { active } = this.terminal.buffer;
+    const texts = Array.from({ length: this.terminal.rows }, (_, row) => active.getLine(active.viewportY + row)?.translateToString(true).trimEnd() ?? "");
+    return { first: active.viewportY, texts };
   }
 
   /** The drawn area. */

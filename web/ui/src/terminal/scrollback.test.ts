@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from "vitest";
 import type { Screen } from "../protocol";
-import { Scrollback } from "./scrollback";
+import { placeOf, Scrollback } from "./scrollback";
 
 const ROWS = 5;
 /** A program's lines: how many there are, from which on they are kept, and the width they are drawn at. */
@@ -112,4 +112,22 @@ test("pages are small at first and grow", async () => {
   printed = 100_000;
   for (let count = 0; count < 3; count += 1) await scrollback.older();
   expect(asked.map(([lines]) => lines)).toEqual([100, 200, 400, 800]);
+});
+
+const texts = (...all: string[]) => all.map((text) => ({ text }));
+
+test("the rows of a screen that has moved on are found where they are now, of others that read the same the last", () => {
+  const lines = texts("$ make", "ok", "$ make", "ok", "$ make test", "ok", "$");
+  expect(placeOf(["$ make", "ok", "$", ""], { first: 1, last: 1 }, lines)).toBe(4);
+  expect(placeOf(["$ make", "ok", "$ make test", ""], { first: 0, last: 1 }, lines)).toBe(2);
+});
+
+test("rows that the program has written over since are no obstacle, those that are looked for are", () => {
+  const lines = texts("compiled", "100 %", "done");
+  expect(placeOf(["compiled", "99 %"], { first: 0, last: 0 }, lines)).toBe(0);
+  expect(placeOf(["compiled", "99 %"], { first: 1, last: 1 }, lines)).toBeNull();
+});
+
+test("a screen whose upper rows are gone is found by the rest", () => {
+  expect(placeOf(["trimmed", "kept", "$"], { first: 1, last: 1 }, texts("kept", "$"))).toBe(-1);
 });

@@ -98,6 +98,30 @@ export class Scrollback {
   }
 }
 
+/** Rows of a screen, counted from its first, both with them. */
+export interface Rows {
+  first: number;
+  last: number;
+}
+
+/**
+ * Where the rows of a screen, as it was drawn some time ago, are among lines: the line of the first row. Those that are named
+ * have to be there as they were, and as many of the others as anywhere, since programs write over what they have printed.
+ */
+export function placeOf(rows: readonly string[], { first, last }: Rows, lines: readonly Pick<Line, "text">[]): number | null {
+  const isEqual = (row: number, at: number): boolean => lines[at + row]?.text.trimEnd() === rows[row];
+  let best: { at: number; equal: number } | null = null;
+  for (let at = lines.length - 1 - last; at >= -first; at -= 1) {
+    let equal = 0;
+    for (let row = first; row <= last && isEqual(row, at); row += 1) equal += 1;
+    if (equal <= last - first) continue;
+    for (let row = 0; row < rows.length; row += 1) if (rows[row] !== "" && isEqual(row, at)) equal += 1;
+    // Of equals the lower one: it was printed last.
+    if (!best || equal > best.equal) best = { at, equal };
+  }
+  return best?.at ?? null;
+}
+
 /** Whether lines above the fresh ones are missing, down from a line, and still to be had. */
 function reaches(fresh: Line[], down: number, oldest: number): boolean {
   const from = fresh[0]?.number ?? 0;

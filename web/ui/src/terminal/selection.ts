@@ -1,27 +1,53 @@
 import type { Terminal } from "@xterm/xterm";
-import { extended, lengthOf, moved, wordAt, type Cell, type Span } from "./words";
+import { Handles, type End } from "./handles";
+import { extended, lengthOf, shifted, wordAt, type Cell, type Span } from "./words";
+
+/** What a selection tells. */
+export interface SelectionListener {
+  /** Whether anything is selected. */
+  changed(isSelected: boolean): void;
+  /** A finger that selects rests at an edge of what is to be seen: cells to go on, to the right and down where positive. */
+  pushed(right: number, down: number): void;
+}
+
+/** What is selected, where it goes on in another widget. */
+export interface Kept {
+  span: Span;
+  /** Whether it has handles: a finger took it. */
+  hasHandles: boolean;
+}
 
 /** Selecting in a widget: by mouse the widget does it, by touch a held finger takes a word, and handles move its ends. */
 export class Selection {
-  private readonly handles: Record<"from" | "to", HTMLElement>;
+  private readonly handles: Handles;
   private readonly listeners = new AbortController();
+  /** What a finger has selected. */
   private span: Span | null = null;
-  /** The finger's word, and whether it is held for long enough. */
-  private held: { word: Span } | null = null;
-  private timer: ReturnType<typeof setTimeout> | undefined;
+  /** What stays selected wherever the finger that selects now goes: its word, or the end that it has not. */
+  private stays: Span | null = null;
+  /** Where that goes on, and how many rows further down. */
+  private heir: { selection: Selection; down: number } | null = null;
+  private finger = { x: 0, y: 0 };
+  private holding: ReturnType<typeof setTimeout> | undefined;
+  private pushing: ReturnType<typeof setInterval> | undefined;
+  private isRedrawn = false;
 
-  /** @param changed hears whether anything is selected */
   constructor(
     private readonly terminal: Terminal,
-    changed: (isSelected: boolean) => void,
+    private readonly listener: SelectionListener,
   ) {
-    this.handles = { from: this.makeHandle("from"), to: this.makeHandle("to") };
-    terminal.onSelectionChange(() => {
-      if (!terminal.hasSelection()) this.span = null;
-      this.place();
-      changed(terminal.hasSelection());
+    this.handles = new Handles(terminal, {
+      taken: (end) => this.takeEnd(end),
+      moved: (x, y) => this.move(x, y),
+      left: () => this.letGo(),
     });
-    terminal.onRender(() => this.place());
+    terminal.onSelectionChange(() => {
+      if (this.isRedrawn) return;
+      if (!terminal.hasSelection()) this.span = null;
+      this.handles.place(this.span);
+      listener.changed(terminal.hasSelection());
+    });
+    terminal.onRender(() => this.handles.place(this.span));
     const { element } = terminal;
     const { signal } = this.listeners;
     element?.addEventListener("touchstart", (event) => this.touch(event), { signal, passive: true });
@@ -42,9 +68,25 @@ export class Selection {
     return this.terminal.getSelection();
   }
 
+  /** What is selected; null where nothing is. */
+  get kept(): Kept | null {
+    if (this.span) return { span: this.span, hasHandles: true };
+    const range = this.terminal.getSelectionPosition();
+    if (!range) return null;
+    // The widget's end is the cell behind the last one.
+    const [first, last] = [range.start.y * this.terminal.cols + range.start.x, range.end.y * this.terminal.cols + range.end.x - 1];
+    return { span: { from: this.cellOf(first), to: this.cellOf(last) }, hasHandles: false };
+  }
+
   /** Selects a span, without handles. */
-  mark({ from, to }: Span): void {
-    this.terminal.select(from.column, from.row, lengthOf({ from, to }, this.terminal.cols));
+  mark(span: Span): void {
+    this.restore({ span, hasHandles: false });
+  }
+
+  /** Selects what was selected before, or elsewhere. */
+  restore({ span, hasHandles }: Kept): void {
+    this.span = hasHandles ? span : null;
+    this.terminal.select(span.from.column, span.from.row, lengthOf(span, this.terminal.cols));
   }
 
   /** Selects nothing. */
@@ -52,53 +94,115 @@ export class Selection {
     if (this.terminal.hasSelection()) this.terminal.clearSelection();
   }
 
+  /** Goes on in another widget, some rows further down; so does the finger that selects. */
+  handOver(to: Selection, down: number): void {
+    const { kept } = this;
+    if (!kept) return;
+    to.restore({ ...kept, span: shifted(kept.span, down) });
+    if (this.stays) this.heir = { selection: to, down };
+    this.clear();
+  }
+
+  /** What is selected stays so while the rows are drawn anew, some rows further down. */
+  redrawn(): (down: number) => void {
+    const { kept } = this;
+    this.isRedrawn = true;
+    return (down) => {
+      this.isRedrawn = false;
+      if (!kept) return;
+      if (this.stays) this.stays = shifted(this.stays, down);
+      this.restore({ ...kept, span: shifted(kept.span, down) });
+    };
+  }
+
   dispose(): void {
-    clearTimeout(this.timer);
+    this.letGo();
     this.listeners.abort();
   }
 
   private touch({ touches }: TouchEvent): void {
     this.letGo();
     const [finger] = touches;
-    if (!finger || touches.length !== 1 || (finger.target as Element).closest(".handle")) return;
-    const { clientX, clientY } = finger;
-    this.origin = { x: clientX, y: clientY };
-    this.timer = setTimeout(() => this.take(this.cellAt(clientX, clientY)), LONG);
+    if (!finger || touches.length !== 1 || Handles.has(finger.target)) return;
+    this.finger = { x: finger.clientX, y: finger.clientY };
+    this.holding = setTimeout(() => this.takeWord(), LONG);
   }
 
-  private take(cell: Cell | null): void {
+  private takeWord(): void {
+    const cell = this.cellAt(this.finger.x, this.finger.y);
     if (!cell) return;
     const { first, last } = wordAt(this.cellsOf(cell.row), cell.column);
-    const word: Span = { from: { column: first, row: cell.row }, to: { column: last, row: cell.row } };
-    this.held = { word };
-    this.select(word);
+    this.stays = { from: { column: first, row: cell.row }, to: { column: last, row: cell.row } };
+    this.restore({ span: this.stays, hasHandles: true });
     navigator.vibrate?.(VIBRATION);
+  }
+
+  private takeEnd(end: End): void {
+    const fixed = this.span?.[end === "from" ? "to" : "from"];
+    this.stays = fixed ? { from: fixed, to: fixed } : null;
   }
 
   private drag(event: TouchEvent): void {
     const [finger] = event.touches;
     if (!finger) return;
-    if (!this.held) {
-      const distance = Math.hypot(finger.clientX - this.origin.x, finger.clientY - this.origin.y);
+    if (!this.stays) {
+      const distance = Math.hypot(finger.clientX - this.finger.x, finger.clientY - this.finger.y);
       if (distance > STEADY) this.letGo();
       return;
     }
     // The finger selects; it neither pans nor scrolls.
     event.preventDefault();
     event.stopPropagation();
-    const cell = this.cellAt(finger.clientX, finger.clientY);
-    if (cell) this.select(extended(this.held.word, cell));
+    this.move(finger.clientX, finger.clientY);
   }
 
   private lift(event: TouchEvent): void {
     // The mouse that browsers make of a touch would take the selection away again.
-    if (this.held) event.preventDefault();
+    if (this.stays) event.preventDefault();
     this.letGo();
   }
 
   private letGo(): void {
-    clearTimeout(this.timer);
-    this.held = null;
+    clearTimeout(this.holding);
+    clearInterval(this.pushing);
+    this.pushing = undefined;
+    this.stays = null;
+    if (this.heir) this.heir.selection.stays = null;
+    this.heir = null;
+  }
+
+  /** The finger that selects is at a place; at an edge, what is to be seen goes on below it. */
+  private move(x: number, y: number): void {
+    this.finger = { x, y };
+    this.reach();
+    const isAtEdge = this.push().some((cells) => cells !== 0);
+    if (!isAtEdge) {
+      clearInterval(this.pushing);
+      this.pushing = undefined;
+    }
+    if (!isAtEdge || this.pushing !== undefined) return;
+    this.pushing = setInterval(() => {
+      this.listener.pushed(...this.push());
+      this.reach();
+    }, PUSH);
+  }
+
+  /** Selects up to the finger. */
+  private reach(): void {
+    if (!this.stays) return;
+    const { selection, down } = this.heir ?? { selection: this, down: 0 };
+    selection.stays ??= shifted(this.stays, down);
+    const cell = selection.cellAt(this.finger.x, this.finger.y);
+    if (cell) selection.restore({ span: extended(selection.stays, cell), hasHandles: true });
+  }
+
+  /** How far to go on, in cells, for where the finger is. */
+  private push(): [right: number, down: number] {
+    const view = this.terminal.element?.closest(".scroller")?.getBoundingClientRect();
+    if (!view) return [0, 0];
+    const { x, y } = this.finger;
+    const step = (at: number, first: number, last: number, edge: number): number => (at < first + edge ? -1 : at > last - edge ? 1 : 0);
+    return [step(x, view.left, view.right, SIDE), step(y, view.top, view.bottom, EDGE)];
   }
 
   private refuseMenu(event: Event): void {
@@ -106,47 +210,6 @@ export class Selection {
     if (!isTouch) return;
     event.preventDefault();
     event.stopImmediatePropagation();
-  }
-
-  private select(span: Span): void {
-    this.span = span;
-    this.terminal.select(span.from.column, span.from.row, lengthOf(span, this.terminal.cols));
-  }
-
-  private makeHandle(end: "from" | "to"): HTMLElement {
-    const handle = document.createElement("div");
-    handle.className = `handle handle-${end}`;
-    handle.hidden = true;
-    this.terminal.element?.querySelector(".xterm-screen")?.append(handle);
-    const move = (event: PointerEvent): void => {
-      if (!this.span || !handle.hasPointerCapture(event.pointerId)) return;
-      // The handle hangs below its cell, and the finger is on the handle.
-      const cell = this.cellAt(event.clientX, event.clientY - HANDLE);
-      if (!cell) return;
-      this.select(moved(this.span, end, cell));
-    };
-    handle.addEventListener("pointerdown", (event) => {
-      event.preventDefault();
-      event.stopPropagation();
-      handle.setPointerCapture(event.pointerId);
-    });
-    handle.addEventListener("pointermove", move);
-    for (const name of ["mousedown", "touchstart", "touchmove", "touchend", "click"]) handle.addEventListener(name, stop, { passive: false });
-    return handle;
-  }
-
-  private place(): void {
-    const { span, handles, terminal } = this;
-    const screen = terminal.element?.querySelector<HTMLElement>(".xterm-screen");
-    for (const end of ["from", "to"] as const) {
-      const handle = handles[end];
-      const row = span ? span[end].row - terminal.buffer.active.viewportY : -1;
-      handle.hidden = !span || !screen || row < 0 || row >= terminal.rows;
-      if (handle.hidden || !span || !screen) continue;
-      const column = span[end].column + (end === "to" ? 1 : 0);
-      handle.style.left = `${(column * screen.clientWidth) / terminal.cols}px`;
-      handle.style.top = `${((row + 1) * screen.clientHeight) / terminal.rows}px`;
-    }
   }
 
   /** The buffer's cell at a place on the screen; the nearest one outside. */
@@ -158,6 +221,11 @@ export class Selection {
     return { column: at(x - drawn.left, drawn.width, cols), row: buffer.active.viewportY + at(y - drawn.top, drawn.height, rows) };
   }
 
+  private cellOf(index: number): Cell {
+    const { cols } = this.terminal;
+    return { column: index % cols, row: Math.floor(index / cols) };
+  }
+
   private cellsOf(row: number): string[] {
     const line = this.terminal.buffer.active.getLine(row);
     return Array.from({ length: this.terminal.cols }, (_, column) => {
@@ -166,13 +234,6 @@ export class Selection {
       return cell && cell.getWidth() === 0 ? "" : cell?.getChars() || " ";
     });
   }
-
-  private origin = { x: 0, y: 0 };
-}
-
-function stop(event: Event): void {
-  event.stopPropagation();
-  if (event.cancelable) event.preventDefault();
 }
 
 /** Milliseconds until a finger is held, as systems have it. */
@@ -181,5 +242,9 @@ const LONG = 450;
 const STEADY = 10;
 /** Milliseconds. */
 const VIBRATION = 10;
-/** CSS pixels from the middle of a handle up to its cell. */
-const HANDLE = 28;
+/** CSS pixels from the upper or lower edge at which a finger that selects moves what is to be seen; it has space beyond them. */
+const EDGE = 4;
+/** The same on the left and on the right, where a phone ends. */
+const SIDE = 16;
+/** Milliseconds from one line to the next. */
+const PUSH = 60;

@@ -71,6 +71,15 @@ export class Stage {
     return !isAtEdge(this.scroller, down);
   }
 
+  /** Moves the view by cells, to the right and down where positive; false where it is at its edge both ways. */
+  pan(right: number, down: number): boolean {
+    const { scroller, screen } = this;
+    const { scrollLeft, scrollTop } = scroller;
+    const step = screen.fontSize * LINE;
+    scroller.scrollTo({ left: scrollLeft + right * step, top: scrollTop + down * step, behavior: "instant" });
+    return scroller.scrollLeft !== scrollLeft || scroller.scrollTop !== scrollTop;
+  }
+
   /** Less room while somebody types is an on-screen keyboard that opens: what is typed is to be seen. */
   private resized(): void {
     const { clientHeight } = this.scroller;

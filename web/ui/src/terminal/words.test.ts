@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { extended, lengthOf, moved, wordAt, type Span } from "./words";
+import { extended, lengthOf, shifted, wordAt, type Span } from "./words";
 
 const word = (text: string, column: number): string => {
   const { first, last } = wordAt([...text], column);
@@ -25,9 +25,15 @@ test("a finger that goes on makes the span longer, and on its way back never sho
   expect(extended(span, { column: 6, row: 1 })).toEqual(span);
 });
 
-test("ends that cross change their parts", () => {
-  expect(moved(span, "from", { column: 20, row: 1 })).toEqual({ from: { column: 9, row: 1 }, to: { column: 20, row: 1 } });
-  expect(moved(span, "to", { column: 0, row: 0 })).toEqual({ from: { column: 0, row: 0 }, to: { column: 4, row: 1 } });
+test("from one cell a span goes either way", () => {
+  const end: Span = { from: span.to, to: span.to };
+  expect(extended(end, { column: 20, row: 1 })).toEqual({ from: { column: 9, row: 1 }, to: { column: 20, row: 1 } });
+  expect(extended(end, { column: 0, row: 0 })).toEqual({ from: { column: 0, row: 0 }, to: { column: 9, row: 1 } });
+});
+
+test("a span moves down with its rows", () => {
+  expect(shifted(span, 3)).toEqual({ from: { column: 4, row: 4 }, to: { column: 9, row: 4 } });
+  expect(shifted(shifted(span, 3), -3)).toEqual(span);
 });
 
 test("a length counts whole rows between", () => {

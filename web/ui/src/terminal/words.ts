@@ -26,10 +26,9 @@ export function extended(span: Span, cell: Cell): Span {
   return isBefore(span.to, cell) ? { from: span.from, to: cell } : span;
 }
 
-/** A span whose one end is moved to a cell; the ends change their parts where they cross. */
-export function moved({ from, to }: Span, end: "from" | "to", cell: Cell): Span {
-  const fixed = end === "from" ? to : from;
-  return isBefore(cell, fixed) ? { from: cell, to: fixed } : { from: fixed, to: cell };
+/** A span some rows further down. */
+export function shifted({ from, to }: Span, down: number): Span {
+  return { from: { ...from, row: from.row + down }, to: { ...to, row: to.row + down } };
 }
 
 /** How many cells a span has in a widget of a width. */
