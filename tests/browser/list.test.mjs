@@ -22,6 +22,51 @@ scenario("the list follows its sessions without a reload", async (s) => {
   assert.ok(await phone.page.evaluate(() => "isTheSamePage" in globalThis));
 });
 
+scenario("Tab stops once in the list, and the arrow keys go through groups and what was found", async (s) => {
+  const labels = (/** @type {string} */ project) => ({ labels: { project } });
+  for (const [name, project] of [["one", "api"], ["two", "api"], ["three", "web"], ["four", "web"]]) {
+    await s.daemon.api("POST", "/v1/sessions", { command: "sh", args: ["-c", "read line"], name, ...labels(project ?? "") });
+  }
+  const { page } = await s.paired({ profile: { viewport: { width: 900, height: 800 } } });
+  const at = () => page.evaluate(focusedName);
+  await page.locator(".session").nth(3).waitFor();
+  const stops = [];
+  for (let presses = 0; presses < 6; presses += 1) {
+    await page.keyboard.press("Tab");
+    stops.push(await at());
+  }
+  assert.deepEqual(stops.slice(1, 5), ["Find a session", "Group", "four", "This device: Test device · operator"], stops.join());
+
+  await page.getByRole("combobox", { name: "Group" }).selectOption("project");
+  await page.getByRole("heading", { name: "web" }).waitFor();
+  await page.getByRole("combobox", { name: "Group" }).focus();
+  await page.keyboard.press("Tab");
+  assert.equal(await at(), "two");
+  for (const [key, name] of [["ArrowDown", "one"], ["ArrowDown", "four"], ["End", "three"], ["ArrowUp", "four"], ["Home", "two"], ["ArrowDown", "one"]]) {
+    await page.keyboard.press(key ?? "");
+    assert.equal(await at(), name, key);
+  }
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Shift+Tab");
+  assert.equal(await at(), "one", "Tab comes back to where it was");
+
+  await page.getByRole("searchbox").focus();
+  await page.keyboard.type("=web");
+  await page.locator(".session").nth(2).waitFor({ state: "detached" });
+  await page.keyboard.press("ArrowDown");
+  assert.equal(await at(), "four");
+  await page.keyboard.press("ArrowDown");
+  assert.equal(await at(), "three");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "three" }).waitFor();
+});
+
+/** Runs in the page: what has the focus, by the name that a person reads. */
+function focusedName() {
+  const { activeElement: node } = document;
+  return node?.querySelector(".session-name")?.textContent ?? node?.getAttribute("aria-label") ?? node?.textContent ?? "";
+}
+
 scenario("a page says how the program ended", async (s) => {
   await s.daemon.session("seven", "read line; echo goodbye; exit 7");
   const { device, terminal } = await s.watching("seven");

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Session } from "../protocol";
-import { arranged, labelNames, matches, stoodStill, type Group } from "./arrange";
+import { arranged, labelNames, matches, stoodStill, tabStop, type Group } from "./arrange";
 
 function session(id: string, change: Partial<Session> = {}): Session {
   const created = `2026-01-01T00:00:${String(60 - Number(id.replace(/\D/g, "") || 0)).padStart(2, "0")}Z`;
@@ -82,4 +82,14 @@ test("what is gone leaves its place, what is new comes last, and what came back 
   const without = stoodStill(before, arranged([session("s2"), session("s0")], null, TITLES));
   expect(shape(without)).toEqual([[null, ["(s1)", "s2"]], [null, ["s0"]]]);
   expect(shape(stoodStill(without, arranged([session("s1"), session("s2")], null, TITLES)))).toEqual([[null, ["s1", "s2"]], [null, ["(s0)"]]]);
+});
+
+test("Tab leads to the row that somebody was at, else to what is shown, else to the first, and to none that is gone", () => {
+  const all = arranged([session("s1"), session("s2"), session("s3")], null, TITLES);
+  const home = { kind: "home" } as const;
+  expect(tabStop(all, "s2", { kind: "session", id: "s3" })).toBe("s2");
+  expect(tabStop(all, null, { kind: "session", id: "s3" })).toBe("s3");
+  expect(tabStop(all, null, home)).toBe("s1");
+  expect(tabStop(stoodStill(all, arranged([session("s1"), session("s3")], null, TITLES)), "s2", home)).toBe("s1");
+  expect(tabStop([], "s1", home)).toBeNull();
 });

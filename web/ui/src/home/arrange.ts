@@ -1,4 +1,5 @@
 import type { Session } from "../protocol";
+import type { Route } from "../router";
 import { ordered, waits } from "./list";
 
 /** Rows that belong together. */
@@ -80,6 +81,13 @@ export function stoodStill(before: readonly Group[], now: readonly Group[]): Gro
   }));
   const newcomers = [...current.values()].map(placed);
   return newcomers.length === 0 ? still : [...still, { key: "newcomers", title: null, rows: newcomers }];
+}
+
+/** The row that Tab leads to: the one that somebody was at last, else that of the session that is shown, else the first. */
+export function tabStop(groups: readonly Group[], visited: string | null, shown: Route): string | null {
+  const present = groups.flatMap(({ rows }) => rows).filter(({ isGone }) => !isGone).map(({ session }) => session.id);
+  const at = shown.kind === "session" ? shown.id : null;
+  return [visited, at].find((id) => id !== null && present.includes(id)) ?? present[0] ?? null;
 }
 
 function placed(session: Session): Place {

@@ -12,10 +12,12 @@ interface RowProps {
   stood?: Session;
   /** Whether only the place is kept. */
   isGone?: boolean;
+  /** Whether Tab leads to it: to one row of the list alone, and the arrow keys from there. */
+  isTabStop?: boolean;
 }
 
 /** One session of the list: a link to it. */
-export function Row({ session, stood = session, isGone = false }: RowProps) {
+export function Row({ session, stood = session, isGone = false, isTabStop = false }: RowProps) {
   // Read so that the row is drawn again as time goes by.
   void tick.value;
   const looking = session.viewers + session.writers;
@@ -24,7 +26,7 @@ export function Row({ session, stood = session, isGone = false }: RowProps) {
   const isShown = route.value.kind === "session" && route.value.id === session.id;
   return (
     <li class={isGone ? "gone" : undefined} inert={isGone}>
-      <a class="session" href={`/s/${session.id}`} data-state={outcome(session)} aria-current={isShown ? "page" : undefined}>
+      <a class="session" href={`/s/${session.id}`} tabIndex={isTabStop ? 0 : -1} data-state={outcome(session)} aria-current={isShown ? "page" : undefined}>
         <span class="session-dot" aria-hidden="true" />
         <span class="session-name">{session.name}</span>
         <span class="session-state">

@@ -1,9 +1,10 @@
 import { useComputed, useSignal, type Signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { Session } from "../protocol";
+import { route, routeOf } from "../router";
 import { strings } from "../strings";
 import { Command } from "../ui/message";
-import { arranged, labelNames, matches, stoodStill, type Group } from "./arrange";
+import { arranged, labelNames, matches, stoodStill, tabStop, type Group } from "./arrange";
 import { keepGrouping, recalledGrouping } from "./grouping";
 import { useHold } from "./hold";
 import { Row } from "./row";
@@ -42,8 +43,16 @@ function Rows({ groups, stale }: { groups: readonly Group[]; stale: boolean }) {
   const shown = isHeld.value && stood.value ? stoodStill(stood.value, groups) : groups;
   // What is on the screen when the hold begins is what stands still.
   useEffect(() => void (stood.value = isHeld.value ? shown : null), [isHeld.value]);
+  const visited = useSignal<string | null>(null);
+  const stop = tabStop(shown, visited.value, route.value);
+  const onFocusIn = (event: FocusEvent): void => {
+    const link = event.target instanceof Element ? event.target.closest("a") : null;
+    const to = link && routeOf(link.pathname);
+    if (to?.kind === "session") visited.value = to.id;
+    handlers.onFocusIn(event);
+  };
   return (
-    <div class={stale ? "groups stale" : "groups"} data-held={isHeld.value} {...handlers}>
+    <div class={stale ? "groups stale" : "groups"} data-held={isHeld.value} {...handlers} onFocusIn={onFocusIn}>
       {shown.map(({ key, title, rows }) => (
         <section key={key} aria-label={title ?? undefined}>
           {title !== null && (
@@ -53,7 +62,7 @@ function Rows({ groups, stale }: { groups: readonly Group[]; stale: boolean }) {
           )}
           <ul class="sessions">
             {rows.map(({ session, stood, isGone }) => (
-              <Row key={session.id} session={session} stood={stood} isGone={isGone} />
+              <Row key={session.id} session={session} stood={stood} isGone={isGone} isTabStop={session.id === stop} />
             ))}
           </ul>
         </section>
