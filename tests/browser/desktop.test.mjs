@@ -135,17 +135,45 @@ scenario("tiles are split, sized and closed by pointer, too", async (s) => {
   assert.deepEqual(await desk.names(), ["beta"]);
 });
 
+scenario("two windows of one browser have tiles of their own, and a new one begins with what was changed last", async (s) => {
+  for (const name of ["alpha", "beta", "gamma"]) await s.daemon.session(name, shellAfter(`this is ${name}\\r\\n`));
+  const first = await Desk.of(s);
+  await first.find("alpha", "Enter");
+  await first.shows("alpha", "this is alpha");
+  await first.find("beta", "Shift+Enter");
+  await first.shows("beta", "this is beta");
+  const second = await first.another();
+  await second.shows("alpha", "this is alpha");
+  await second.shows("beta", "this is beta");
+  await second.find("gamma", "Enter");
+  await second.shows("gamma", "this is gamma");
+  await second.find("close this tile", "Enter");
+  assert.deepEqual(await second.names(), ["beta"]);
+
+  await first.device.goto("/");
+  await first.shows("alpha", "this is alpha");
+  await first.shows("beta", "this is beta");
+  await second.device.goto("/");
+  await second.shows("beta", "this is beta");
+  assert.deepEqual(await second.names(), ["beta"]);
+  await second.find("beta", "Enter");
+  await second.hasKeys("beta");
+  await second.find("close this tile", "Enter");
+  await second.device.goto("/");
+  await second.page.getByRole("heading", { name: "Choose a session" }).waitFor();
+});
+
 scenario("a device that is revoked forgets its tiles", async (s) => {
   await s.daemon.session("alpha", shellAfter("this is alpha\\r\\n"));
   const desk = await Desk.of(s);
   desk.device.tolerate(/status of 401|WebSocket connection|net::ERR_/);
   await desk.find("alpha", "Enter");
   await desk.shows("alpha", "this is alpha");
-  const kept = () => desk.page.evaluate(() => localStorage.getItem("transom.tiles"));
-  assert.notEqual(await kept(), null);
+  const kept = () => desk.page.evaluate(() => [localStorage, sessionStorage].map((storage) => storage.getItem("transom.tiles")));
+  assert.ok((await kept()).every((tiles) => tiles !== null));
   await s.daemon.json("revoke", "Test device", "--yes");
   await desk.device.message("revoked").waitFor();
-  assert.equal(await kept(), null);
+  assert.deepEqual(await kept(), [null, null]);
 });
 
 scenario("on a phone's screen, too, a hardware keyboard finds sessions", async (s) => {

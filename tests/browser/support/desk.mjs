@@ -1,4 +1,5 @@
 import { DESKTOP } from "./browser.mjs";
+import { Device } from "./device.mjs";
 
 /** A wide page with a list, tiles and a palette, and a person who has a keyboard and nothing else. */
 export class Desk {
@@ -12,6 +13,13 @@ export class Desk {
   /** A paired one, at its list. @param {import("./scenario.mjs").Scenario} s */
   static async of(s) {
     return new Desk(await s.paired({ profile: DESKTOP }));
+  }
+
+  /** Another window of the same browser, at its list. */
+  async another() {
+    const device = new Device(await this.page.context().newPage(), this.device.origin);
+    await device.goto("/");
+    return new Desk(device);
   }
 
   /** Opens the palette. */

@@ -245,7 +245,7 @@ export const strings = {
     wayOut: "Control, Shift and Space leave the terminal.",
     divider: "Line between tiles",
     emptyTitle: "Choose a session",
-    emptyText: "It opens here. Several can stand side by side, and this browser remembers them.",
+    emptyText: "It opens here. Several can stand side by side, and this window remembers them.",
   },
 
   palette: {

@@ -5,7 +5,7 @@ import { navigate, route } from "../router";
 import type { Side } from "../ui/tile";
 import { closed, neighbour, parseTiles, places, sessionsIn, shared, shown, split, type Direction, type Path, type Tiles } from "./tiles";
 
-/** The sessions that a wide screen shows, as this browser had them last. */
+/** The sessions that a wide screen shows: as this window had them last; a new one begins with those that the browser changed last. */
 export const tiles = signal<Tiles | null>(null);
 
 /** The session that keys go to, which is that of the address; null where they go to none. */
@@ -25,7 +25,7 @@ export type Where = "here" | Side;
 
 /** Takes up the tiles that another run of the app left, and follows window and address from then on; once, at the start. */
 export function startWorkspace(): void {
-  tiles.value = parseTiles(localStorage.getItem(TILES));
+  tiles.value = parseTiles(sessionStorage.getItem(TILES) ?? localStorage.getItem(TILES));
   const wide = matchMedia(WIDE);
   isWide.value = wide.matches;
   wide.addEventListener("change", ({ matches }) => (isWide.value = matches));
@@ -105,8 +105,9 @@ export function share(path: Path, part: number): void {
 
 /** Forgets what was shown: this device is trusted no more. */
 export function clearTiles(): void {
-  keep(null);
+  tiles.value = null;
   last = null;
+  for (const storage of [sessionStorage, localStorage]) storage.removeItem(TILES);
 }
 
 /** The address names a session: it gets a place. */
@@ -120,8 +121,8 @@ function follow(session: string): void {
 
 function keep(after: Tiles | null): void {
   tiles.value = after;
-  if (after === null) localStorage.removeItem(TILES);
-  else localStorage.setItem(TILES, JSON.stringify(after));
+  // Two windows show what each is for: neither is to find the other's tiles when it is loaded again.
+  for (const storage of [sessionStorage, localStorage]) storage.setItem(TILES, JSON.stringify(after));
 }
 
 /** The session that had the keys last. */
