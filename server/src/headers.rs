@@ -60,7 +60,8 @@ const FIRST: &str =
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'";
 
 const REST: &str = "; img-src 'self' data: blob:; font-src 'self'; manifest-src 'self'; worker-src 'self'; base-uri 'none'; \
-                    form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'";
+                    form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
+                    trusted-types transom-worker";
 
 const FIXED: [(HeaderName, &str); 4] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),

@@ -20,6 +20,28 @@ scenario("the worker keeps the shell and nothing else, whatever the app asked fo
   });
 });
 
+scenario("a page makes one script policy, that of the worker, and no other", async (s) => {
+  const device = await s.paired();
+  device.tolerate(/TrustedTypePolicy|Content Security Policy/i);
+  await device.goto("/device");
+  await device.page.getByRole("heading", { name: "On this device" }).waitFor();
+  const registered = await device.page.evaluate(async () => {
+    const { active, installing, waiting } = await navigator.serviceWorker.ready;
+    return new URL((active ?? installing ?? waiting)?.scriptURL ?? "").pathname;
+  });
+  assert.equal(registered, "/sw.js");
+  const made = await device.page.evaluate(() =>
+    ["transom-worker", "other", "default"].map((name) => {
+      try {
+        return /** @type {any} */ (window).trustedTypes.createPolicy(name, {}).name;
+      } catch (error) {
+        return /** @type {Error} */ (error).name;
+      }
+    }),
+  );
+  assert.deepEqual(made, ["TypeError", "TypeError", "TypeError"]);
+});
+
 scenario("the manifest names icons that are there, of the size that it says", async (s) => {
   const device = await s.open();
   await device.goto("/");

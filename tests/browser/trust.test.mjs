@@ -58,8 +58,8 @@ scenario("a browser that was told nothing is warned, and takes no service worker
 function serviceWorker(page) {
   return page.evaluate(async () => {
     const script = document.querySelector("script[src]")?.getAttribute("src") ?? "";
-    // The app's content policy takes such an address from a policy of the page's own only.
-    const policy = /** @type {any} */ (window).trustedTypes.createPolicy("test", {
+    // The app's content policy takes such an address from this policy only, which a page that is not paired has not made.
+    const policy = /** @type {any} */ (window).trustedTypes.createPolicy("transom-worker", {
       createScriptURL: (/** @type {string} */ url) => url,
     });
     try {

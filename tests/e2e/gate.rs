@@ -372,7 +372,8 @@ fn policy_for(sources: &str) -> String {
     format!(
         "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src {sources}; \
          img-src 'self' data: blob:; font-src 'self'; manifest-src 'self'; worker-src 'self'; base-uri 'none'; \
-         form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+         form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
+         trusted-types transom-worker"
     )
 }
 

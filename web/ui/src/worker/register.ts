@@ -34,16 +34,24 @@ export function renewShell(): void {
   ).catch(() => undefined);
 }
 
-/** The app's content policy takes no script's address but from a policy of the page's own, and this one knows a single address. */
+/** The app's content policy takes no script's address but from this policy of the page's own, which knows a single address. */
 function scriptUrl(): string {
   const types = (globalThis as { trustedTypes?: TrustedTypes }).trustedTypes;
-  return types ? (types.createPolicy("transom-worker", { createScriptURL: () => WORKER }).createScriptURL(WORKER) as string) : WORKER;
+  // Made once: the content policy refuses another of its name.
+  policy ??= types?.createPolicy("transom-worker", { createScriptURL: () => WORKER }) ?? { createScriptURL: (url) => url };
+  return policy.createScriptURL(WORKER) as string;
 }
 
 /** Trusted Types, of which TypeScript knows nothing yet; what they make goes where a string would. */
 interface TrustedTypes {
-  createPolicy(name: string, rules: { createScriptURL(url: string): string }): { createScriptURL(url: string): unknown };
+  createPolicy(name: string, rules: { createScriptURL(url: string): string }): ScriptPolicy;
 }
+
+interface ScriptPolicy {
+  createScriptURL(url: string): unknown;
+}
+
+let policy: ScriptPolicy | null = null;
 
 let asked: Promise<void> | null = null;
 
