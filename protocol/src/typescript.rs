@@ -21,6 +21,7 @@ pub fn typescript() -> String {
         declare::<access::ProofOfKey>(&config),
         declare::<access::Proven>(&config),
         declare::<access::DeviceRecord>(&config),
+        declare::<access::NewLabel>(&config),
         declare::<access::Revoked>(&config),
         declare::<guests::GuestExchange>(&config),
         declare::<guests::GuestJoined>(&config),

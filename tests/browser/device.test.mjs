@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { PHONE } from "./support/browser.mjs";
 import { shellAfter } from "./support/daemon.mjs";
 import { askToPair, offer } from "./support/pairing.mjs";
 import { scenario } from "./support/scenario.mjs";
@@ -17,6 +18,33 @@ scenario("a device is told what it is to the daemon, live", async (s) => {
   await phone.page.getByText("look, type, start and stop").waitFor();
   await phone.connection("live").waitFor();
 });
+
+for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
+  scenario(`a device calls itself something else, or keeps its name where it cannot, on a ${colorScheme} phone`, async (s) => {
+    const phone = await s.paired({ label: "Chrome on Android", role: "viewer", profile: { ...PHONE, colorScheme } });
+    phone.tolerate(/net::ERR_/);
+    await phone.goto("/device");
+    await phone.page.getByRole("button", { name: "Rename this device" }).tap();
+    const dialog = phone.page.getByRole("dialog", { name: "Rename this device" });
+    await s.screen(phone, `rename-phone-${colorScheme}`);
+    await dialog.getByRole("textbox").fill("   ");
+    assert.equal(await dialog.getByRole("button", { name: "Save" }).isDisabled(), true);
+    await dialog.getByRole("textbox").fill("Ada’s phone");
+    s.tunnel.cut();
+    await dialog.getByRole("button", { name: "Save" }).tap();
+    await dialog.getByRole("alert").getByText("The new name was not confirmed.").waitFor();
+    await s.screen(phone, `rename-failed-phone-${colorScheme}`);
+    s.tunnel.mend();
+    await phone.connection("live").waitFor();
+    await dialog.getByRole("button", { name: "Save" }).tap();
+    await phone.page.getByRole("heading", { name: "Ada’s phone" }).waitFor();
+    await dialog.waitFor({ state: "detached" });
+    await s.screen(phone, `renamed-phone-${colorScheme}`);
+    assert.deepEqual(await labels(s), ["Ada’s phone"]);
+    await phone.page.getByRole("link", { name: "Sessions" }).tap();
+    await phone.page.getByRole("link", { name: "This device: Ada’s phone" }).waitFor();
+  });
+}
 
 scenario("signing out ends the trust and erases the key, and pairing again begins anew", async (s) => {
   await s.daemon.session("shell", shellAfter(""));

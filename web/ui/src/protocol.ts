@@ -218,6 +218,15 @@ last_address: string | null,
 connections: number, };
 
 /**
+ * `PATCH /v1/devices/self`.
+ */
+export type NewLabel = { 
+/**
+ * The device's name from now on.
+ */
+label: string, };
+
+/**
  * `DELETE /v1/devices/{id}` and `/v1/devices/self`.
  */
 export type Revoked = { 

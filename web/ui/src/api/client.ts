@@ -1,4 +1,4 @@
-import type { ChallengeMade, DeviceRecord, Health, Problem, ProofOfKey, Proven, Revoked, Screen, Session, WhoAmI } from "../protocol";
+import type { ChallengeMade, DeviceRecord, Health, NewLabel, Problem, ProofOfKey, Proven, Revoked, Screen, Session, WhoAmI } from "../protocol";
 
 /** The daemon gave no answer: network, TLS, a daemon that is not running, or time ran out. */
 export class Unreachable extends Error {
@@ -99,6 +99,11 @@ export function whoAmI(bearer: Bearer, signal?: AbortSignal): Promise<WhoAmI> {
 /** The device's own record. */
 export function ownRecord(bearer: Bearer, signal?: AbortSignal): Promise<DeviceRecord> {
   return call("GET", "/v1/devices/self", { bearer, signal });
+}
+
+/** Calls the device something else, by itself. */
+export function renameSelf(bearer: Bearer, body: NewLabel): Promise<DeviceRecord> {
+  return call("PATCH", "/v1/devices/self", { bearer, body });
 }
 
 /** Ends the device's trust, by itself. */

@@ -10,17 +10,19 @@ import { bearerOf } from "../keys/proof";
 import type { DeviceRecord } from "../protocol";
 import { strings } from "../strings";
 import { Confirm } from "../ui/dialog";
-import { Back } from "../ui/icons";
+import { Back, Pen } from "../ui/icons";
 import { Ended } from "../ui/message";
 import { Status } from "../ui/status";
 import { dateAndTime } from "../ui/time";
 import { Install } from "./install";
 import { factsOf } from "./record";
+import { Rename } from "./rename";
 
 /** `/device`: what this browser is to the daemon, and the way out. */
 export function DevicePage() {
   const connection = useConnection(followSessions, probeSessions);
   const record = useSignal<DeviceRecord | null>(null);
+  const isRenaming = useSignal(false);
   useEffect(() => void (document.title = `${strings.device.title} · ${strings.product}`), []);
   if (!connection) return null;
   const state = connection.state.value;
@@ -35,16 +37,17 @@ export function DevicePage() {
         <Status connection={connection} meter={listMeter} unit="updates" />
       </header>
       <main class="page-body">
-        <Record connection={connection} record={record} />
+        <Record connection={connection} record={record} isRenaming={isRenaming} />
         <Install />
         <SignOut connection={connection} />
       </main>
       <HomeNotices staleSince={null} />
+      {isRenaming.value && <Rename record={record} isOpen={isRenaming} />}
     </div>
   );
 }
 
-function Record({ connection, record }: { connection: Connection; record: Signal<DeviceRecord | null> }) {
+function Record({ connection, record, isRenaming }: { connection: Connection; record: Signal<DeviceRecord | null>; isRenaming: Signal<boolean> }) {
   const isLive = connection.state.value.kind === "live";
   // Each round trip is a sign that what is shown may have changed since.
   const trip = connection.roundTrip.value;
@@ -59,7 +62,14 @@ function Record({ connection, record }: { connection: Connection; record: Signal
   const known = record.value;
   return (
     <section class={isLive ? "panel" : "panel stale"} aria-busy={known === null}>
-      <h2>{known?.label ?? device.value?.label ?? ""}</h2>
+      <div class="panel-head">
+        <h2>{known?.label ?? device.value?.label ?? ""}</h2>
+        {known !== null && (
+          <button type="button" class="square" aria-label={strings.device.rename} title={strings.device.rename} onClick={() => (isRenaming.value = true)}>
+            <Pen />
+          </button>
+        )}
+      </div>
       {known === null ? (
         <p class="quiet appears">{strings.device.asking}</p>
       ) : (

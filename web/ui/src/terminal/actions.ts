@@ -1,11 +1,11 @@
 import type { Signal } from "@preact/signals";
-import { deleteSession, isStale, recordingOf, Refused, stopSession, type Bearer } from "../api/client";
+import { deleteSession, recordingOf, stopSession, type Bearer } from "../api/client";
 import { lastDeleted } from "../home/list";
 import { device } from "../keys/access";
-import { OtherDaemon } from "../keys/daemon";
 import { bearerOf } from "../keys/proof";
 import { navigate, route } from "../router";
 import { strings } from "../strings";
+import { reasonOf } from "../ui/reason";
 
 /** Why an action did not work, in words. */
 type Failure = Signal<string | null>;
@@ -48,10 +48,4 @@ async function attempt(failure: Failure, what: string, act: (bearer: Bearer) => 
   } catch (error) {
     failure.value = `${strings.terminal.failed(what)} ${reasonOf(error)}`;
   }
-}
-
-function reasonOf(error: unknown): string {
-  if (isStale(error)) return strings.staleLife;
-  if (error instanceof Refused) return `${error.problem.detail} ${error.problem.hint}`.trim();
-  return error instanceof OtherDaemon ? strings.terminal.otherDaemon : strings.terminal.noAnswer;
 }

@@ -59,6 +59,8 @@ export const Copy = () => <Line>{<path d="M9 9h10v11H9zM5 15V4h10" />}</Line>;
 export const Glass = () => <Line>{<path d="M10.5 4.500a6 6 0 1 1 0 12 6 6 0 0 1 0-12zM15 15l5 5" />}</Line>;
 export const Clip = () => <Line>{<path d="M8 6H5.500v14h13V6H16M9 4h6v4H9z" />}</Line>;
 export const Keys = () => <Line>{<path d="M3 7h18v10H3zM6.500 10.500h.01M10 10.500h.01M14 10.500h.01M17.500 10.500h.01M8 14h8" />}</Line>;
+export const GoTo = () => <Line>{<path d="M4 6.500h6M4 12h6M4 17.500h10M13.500 9h7M17.500 6l3 3-3 3" />}</Line>;
+export const Pen = () => <Line>{<path d="m4.500 19.500 1-4.200L16.200 4.600a1.500 1.500 0 0 1 2.100 0l1.100 1.100a1.500 1.500 0 0 1 0 2.100L8.700 18.500zM14 7l3 3" />}</Line>;
 export const Voice = () => <Line>{<path d="M4 10v4h4l5 4V6L8 10zM16.500 9a4 4 0 0 1 0 6M19 6.500a8 8 0 0 1 0 11" />}</Line>;
 export const Send = () => <Line>{<path d="M12 19V5M5.5 11.5 12 5l6.5 6.5" />}</Line>;
 export const Arrow = ({ turn }: { turn: number }) => (

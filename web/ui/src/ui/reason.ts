@@ -1,0 +1,10 @@
+import { isStale, Refused } from "../api/client";
+import { OtherDaemon } from "../keys/daemon";
+import { strings } from "../strings";
+
+/** Why the daemon did not do something, and what to do now, in words. */
+export function reasonOf(error: unknown): string {
+  if (isStale(error)) return strings.staleLife;
+  if (error instanceof Refused) return `${error.problem.detail} ${error.problem.hint}`.trim();
+  return error instanceof OtherDaemon ? strings.terminal.otherDaemon : strings.terminal.noAnswer;
+}
