@@ -163,6 +163,24 @@ scenario("two windows of one browser have tiles of their own, and a new one begi
   await second.page.getByRole("heading", { name: "Choose a session" }).waitFor();
 });
 
+scenario("what is deleted elsewhere leaves the screen, and where the keys are it says so until they are gone", async (s) => {
+  for (const name of ["alpha", "beta", "gamma"]) await s.daemon.session(name, shellAfter(`this is ${name}\\r\\n`));
+  const desk = await Desk.of(s);
+  await desk.find("alpha", "Enter");
+  await desk.shows("alpha", "this is alpha");
+  await desk.find("beta", "Shift+Enter");
+  await desk.hasKeys("beta");
+  await s.daemon.json("rm", "alpha");
+  await desk.tile("alpha").waitFor({ state: "detached" });
+  assert.deepEqual(await desk.names(), ["beta"]);
+  await s.daemon.json("rm", "beta");
+  await desk.device.message("gone").waitFor();
+  await desk.find("gamma", "Shift+Enter");
+  await desk.typeInto("gamma", "echo six-$((40 + 2))", "six-42");
+  await desk.device.message("gone").waitFor({ state: "detached" });
+  assert.equal(await desk.page.locator(".tile").count(), 1);
+});
+
 scenario("a device that is revoked forgets its tiles", async (s) => {
   await s.daemon.session("alpha", shellAfter("this is alpha\\r\\n"));
   const desk = await Desk.of(s);

@@ -49,9 +49,9 @@ async function drawDesk(s, desk, draw) {
   await desk.page.keyboard.press("Escape");
   const sessions = /** @type {import("./support/daemon.mjs").Session[]} */ (await s.daemon.api("GET", "/v1/sessions"));
   const api = sessions.find(({ name }) => name === "api")?.id;
+  await desk.find("api", "Enter");
+  await desk.hasKeys("api");
   await s.daemon.api("DELETE", `/v1/sessions/${api}`);
-  await desk.device.goto(`/s/${api}`);
-  await desk.shows("editor", "fn main");
   await desk.device.message("gone").waitFor();
   await draw("tile-gone");
   s.tunnel.cut();

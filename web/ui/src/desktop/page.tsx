@@ -19,8 +19,9 @@ import { area, calls, close, enter, fits, focused, prune, tiles } from "./worksp
 export function Workspace() {
   const connection = useConnection(followSessions, probeSessions);
   useVisibleArea();
-  const isListed = list.value !== null;
-  useEffect(() => void (list.value && prune(new Set(list.value.keys()))), [isListed]);
+  const isLive = connection?.state.value.kind === "live";
+  // What was deleted elsewhere leaves the screen; where the keys are, it says so instead, and leaves with them.
+  useEffect(() => void (isLive && list.value && prune(new Set(list.value.keys()))), [isLive, list.value, focused.value]);
   useEffect(() => {
     if (focused.value === null) document.title = strings.product;
   }, [focused.value]);
@@ -72,6 +73,10 @@ interface TileProps {
 function OneTile({ session, place, number }: TileProps) {
   const isFocused = focused.value === session;
   const name = list.value?.get(session)?.name ?? "";
+  const wasListed = useRef(false);
+  wasListed.current ||= list.value?.has(session) ?? false;
+  // One that was never listed may be too new for that: its own connection says what it is.
+  const isDeleted = wasListed.current && list.value !== null && !list.value.has(session);
   const split = (side: Side): void => {
     enter(session);
     askWhere(side);
@@ -89,7 +94,7 @@ function OneTile({ session, place, number }: TileProps) {
       onPointerDown={() => enter(session)}
     >
       <TileContext.Provider value={{ isFocused, calls: calls.value, fits: space, split, close: () => close(session) }}>
-        <SessionPage id={session} />
+        {isDeleted ? <Ended reason="gone" /> : <SessionPage id={session} />}
       </TileContext.Provider>
     </div>
   );
