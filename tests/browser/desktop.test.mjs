@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { DESKTOP } from "./support/browser.mjs";
+import { DESKTOP, PHONE } from "./support/browser.mjs";
 import { shellAfter } from "./support/daemon.mjs";
 import { scenario } from "./support/scenario.mjs";
 import { Desk } from "./support/desk.mjs";
@@ -201,3 +201,18 @@ scenario("on a phone's screen, too, a hardware keyboard finds sessions", async (
   await new Desk(device).find("beta", "Enter");
   await terminal.shows("this is beta");
 });
+
+for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
+  scenario(`on a ${colorScheme} phone a session’s menu leads to the others`, async (s) => {
+    for (const name of ["alpha", "beta"]) await s.daemon.session(name, shellAfter(`this is ${name}\\r\\n`));
+    const { device, terminal } = await s.watching("alpha", { profile: { ...PHONE, colorScheme } });
+    await terminal.shows("this is alpha");
+    await device.page.getByRole("button", { name: "Actions" }).tap();
+    await s.screen(device, `menu-phone-${colorScheme}`);
+    await device.page.getByRole("button", { name: "Go to…" }).tap();
+    await device.page.getByRole("combobox").and(device.page.locator(":focus")).waitFor();
+    await s.screen(device, `palette-phone-${colorScheme}`);
+    await device.page.getByRole("option", { name: "beta" }).tap();
+    await terminal.shows("this is beta");
+  });
+}

@@ -1,12 +1,14 @@
 import { useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
-import type { ComponentChildren } from "preact";
+import { isWide } from "../desktop/workspace";
+import { openPalette } from "../palette/state";
 import { strings } from "../strings";
 import { Confirm } from "../ui/dialog";
-import { Bin, Download, Frame, More, Stop } from "../ui/icons";
+import { Bin, Download, Frame, GoTo, More, Stop } from "../ui/icons";
 import { placePopover } from "../ui/popover";
 import { download, remove, stop } from "./actions";
 import type { Controls } from "./controls";
+import { MenuItem } from "./menu-item";
 import { ViewItems } from "./view-items";
 
 interface MenuProps {
@@ -31,24 +33,29 @@ export function Menu({ session, name, controls, writes }: MenuProps) {
         <More />
       </button>
       <div id={popover} class="popover menu" popover="auto" onBeforeToggle={placePopover}>
+        {!isWide.value && (
+          <MenuItem act={openPalette} icon={<GoTo />}>
+            {strings.palette.button}
+          </MenuItem>
+        )}
         <ViewItems controls={controls} types={writes && runs} />
         {writes && runs && (
-          <Item popover={popover} act={() => (holds ? attachment.yield() : controls.claim())} icon={<Frame />}>
+          <MenuItem act={() => (holds ? attachment.yield() : controls.claim())} icon={<Frame />}>
             {holds ? strings.terminal.yield : strings.terminal.claim}
-          </Item>
+          </MenuItem>
         )}
-        <Item popover={popover} act={() => void download(session, name, controls.failure)} icon={<Download />}>
+        <MenuItem act={() => void download(session, name, controls.failure)} icon={<Download />}>
           {strings.terminal.download}
-        </Item>
+        </MenuItem>
         {writes && runs && (
-          <Item popover={popover} act={() => (asks.value = "stop")} icon={<Stop />} bad>
+          <MenuItem act={() => (asks.value = "stop")} icon={<Stop />} bad>
             {strings.terminal.stop}
-          </Item>
+          </MenuItem>
         )}
         {writes && (
-          <Item popover={popover} act={() => (asks.value = "delete")} icon={<Bin />} bad>
+          <MenuItem act={() => (asks.value = "delete")} icon={<Bin />} bad>
             {strings.terminal.delete}
-          </Item>
+          </MenuItem>
         )}
       </div>
       {asks.value === "stop" && (
@@ -74,14 +81,5 @@ export function Menu({ session, name, controls, writes }: MenuProps) {
         />
       )}
     </>
-  );
-}
-
-function Item(props: { popover: string; act: () => void; icon: ComponentChildren; bad?: boolean; children: ComponentChildren }) {
-  return (
-    <button type="button" class={props.bad ? "item bad" : "item"} popovertarget={props.popover} popovertargetaction="hide" onClick={props.act}>
-      {props.icon}
-      {props.children}
-    </button>
   );
 }

@@ -1,46 +1,29 @@
-import type { ComponentChildren } from "preact";
 import { strings } from "../strings";
 import { Clip, Glass, Keys, Voice } from "../ui/icons";
 import type { Controls } from "./controls";
+import { MenuItem } from "./menu-item";
 
 /** The entries of the menu that change nothing but this page. */
 export function ViewItems({ controls, types }: { controls: Controls; types: boolean }) {
   const isRead = controls.readsAloud.value;
   return (
     <>
-      <Entry act={() => (controls.isFinding.value = true)} icon={<Glass />}>
+      <MenuItem act={() => (controls.isFinding.value = true)} icon={<Glass />}>
         {strings.terminal.find}
-      </Entry>
+      </MenuItem>
       {types && (
-        <Entry act={() => void controls.paste()} icon={<Clip />}>
+        <MenuItem act={() => void controls.paste()} icon={<Clip />}>
           {strings.terminal.paste}
-        </Entry>
+        </MenuItem>
       )}
       {types && (
-        <Entry act={() => (controls.isChoosingKeys.value = true)} icon={<Keys />}>
+        <MenuItem act={() => (controls.isChoosingKeys.value = true)} icon={<Keys />}>
           {strings.terminal.chooseKeys}
-        </Entry>
+        </MenuItem>
       )}
-      <Entry act={() => controls.readAloud(!isRead)} icon={<Voice />} isOn={isRead}>
+      <MenuItem act={() => controls.readAloud(!isRead)} icon={<Voice />} isOn={isRead}>
         {strings.terminal.screenReader}
-      </Entry>
+      </MenuItem>
     </>
-  );
-}
-
-function Entry(props: { act: () => void; icon: ComponentChildren; isOn?: boolean; children: ComponentChildren }) {
-  return (
-    <button
-      type="button"
-      class="item"
-      {...(props.isOn === undefined ? {} : { "aria-pressed": props.isOn })}
-      onClick={({ currentTarget }) => {
-        currentTarget.closest<HTMLElement>("[popover]")?.hidePopover();
-        props.act();
-      }}
-    >
-      {props.icon}
-      {props.children}
-    </button>
   );
 }
