@@ -1,11 +1,11 @@
 import { useSignal } from "@preact/signals";
-import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import { isStale, restoreSession } from "../api/client";
 import { dismissOutdated, isOutdated } from "../connection/build";
 import { device } from "../keys/access";
 import { bearerOf } from "../keys/proof";
 import { strings } from "../strings";
+import { Notice } from "../ui/notice";
 import { clockTime } from "../ui/time";
 import { lastDeleted, listedLife, newcomer } from "./list";
 
@@ -14,12 +14,12 @@ export function HomeNotices({ staleSince }: { staleSince: number | null }) {
   return (
     <div class="home-notices">
       {isOutdated.value && (
-        <Notice kind="outdated" action={strings.outdated.reload} act={() => location.reload()} dismiss={dismissOutdated}>
+        <Notice quiet kind="outdated" action={strings.outdated.reload} act={() => location.reload()} dismiss={dismissOutdated}>
           {strings.outdated.text}
         </Notice>
       )}
       {newcomer.value && (
-        <Notice kind="paired" dismiss={() => (newcomer.value = null)}>
+        <Notice quiet kind="paired" dismiss={() => (newcomer.value = null)}>
           {strings.home.paired(newcomer.value.label, strings.home.roles[newcomer.value.role])}
         </Notice>
       )}
@@ -46,34 +46,8 @@ function Restore({ deleted: { id, name } }: { deleted: { id: string; name: strin
     );
   };
   return (
-    <Notice kind="deleted" action={strings.home.restore} act={() => void restore()}>
+    <Notice quiet kind="deleted" action={strings.home.restore} act={() => void restore()}>
       {failed.value ?? strings.home.deleted(name)}
     </Notice>
-  );
-}
-
-interface NoticeProps {
-  kind: string;
-  children: ComponentChildren;
-  action?: string;
-  act?: () => void;
-  dismiss?: () => void;
-}
-
-function Notice({ kind, children, action, act, dismiss }: NoticeProps) {
-  return (
-    <div class="banner offer" role="status" data-notice={kind}>
-      <p>{children}</p>
-      {act && (
-        <button type="button" onClick={act}>
-          {action}
-        </button>
-      )}
-      {dismiss && (
-        <button type="button" onClick={dismiss}>
-          {strings.terminal.dismiss}
-        </button>
-      )}
-    </div>
   );
 }

@@ -1,9 +1,9 @@
 import type { Signal } from "@preact/signals";
-import type { ComponentChildren } from "preact";
 import { useContext, useEffect } from "preact/hooks";
 import { dismissOutdated, isOutdated } from "../connection/build";
 import { strings } from "../strings";
-import { Close, Copy, Down } from "../ui/icons";
+import { Copy, Down } from "../ui/icons";
+import { Notice } from "../ui/notice";
 import { TileContext } from "../ui/tile";
 import type { Controls } from "./controls";
 import { keepFocus } from "./keybar";
@@ -69,33 +69,6 @@ function Passing({ note }: { note: Signal<string | null> }) {
     <p class="toast" role="status">
       {note.value}
     </p>
-  );
-}
-
-interface NoticeProps {
-  children: ComponentChildren;
-  /** Whether it is for information only. */
-  quiet?: boolean;
-  dismiss?: () => void;
-  act?: () => void;
-  action?: string;
-}
-
-function Notice({ children, quiet = false, dismiss, act, action }: NoticeProps) {
-  return (
-    <div class={quiet ? "notice quiet-notice" : "notice"} role={quiet ? "status" : "alert"}>
-      <p>{children}</p>
-      {act && (
-        <button type="button" class="notice-action" onClick={act}>
-          {action}
-        </button>
-      )}
-      {dismiss && (
-        <button type="button" class="square" aria-label={strings.terminal.dismiss} onClick={dismiss}>
-          <Close />
-        </button>
-      )}
-    </div>
   );
 }
 
