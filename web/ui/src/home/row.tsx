@@ -6,7 +6,8 @@ import { Eye } from "../ui/icons";
 import { ago, tick } from "../ui/time";
 import { ending, since, waits } from "./list";
 
-interface RowProps {
+/** What a row shows. */
+export interface RowProps {
   session: Session;
   /** The session when the rows came to stand still: the row has the lines that it had then. */
   stood?: Session;

@@ -1,13 +1,14 @@
 import { useComputed, useSignal, type Signal } from "@preact/signals";
+import type { VNode } from "preact";
 import { useEffect } from "preact/hooks";
 import type { Session } from "../protocol";
 import { route, routeOf } from "../router";
 import { strings } from "../strings";
 import { Command } from "../ui/message";
-import { arranged, labelNames, matches, stoodStill, tabStop, type Group } from "./arrange";
+import { arranged, labelNames, matches, stoodStill, tabStop, type Group, type Place } from "./arrange";
 import { keepGrouping, recalledGrouping } from "./grouping";
 import { useHold } from "./hold";
-import { Row } from "./row";
+import { Row, type RowProps } from "./row";
 
 /** All sessions: what is looked for, by the label that a person chose, and still while somebody is at them. */
 export function List({ sessions, stale }: { sessions: ReadonlyMap<string, Session>; stale: boolean }) {
@@ -61,14 +62,21 @@ function Rows({ groups, stale }: { groups: readonly Group[]; stale: boolean }) {
             </h2>
           )}
           <ul class="sessions">
-            {rows.map(({ session, stood, isGone }) => (
-              <Row key={session.id} session={session} stood={stood} isGone={isGone} isTabStop={session.id === stop} />
-            ))}
+            {rows.map((place) => rowOf(place, place.session.id === stop))}
           </ul>
         </section>
       ))}
     </div>
   );
+}
+
+/** A row: what it was where nothing of it has changed, since the same object is not compared with what is drawn, part by part. */
+function rowOf({ session, stood, isGone }: Place, isTabStop: boolean): VNode<RowProps> {
+  const last = drawn.get(session);
+  if (last && last.props.stood === stood && last.props.isGone === isGone && last.props.isTabStop === isTabStop) return last;
+  const row = <Row key={session.id} session={session} stood={stood} isGone={isGone} isTabStop={isTabStop} />;
+  drawn.set(session, row);
+  return row;
 }
 
 interface ToolsProps {
@@ -121,6 +129,9 @@ function Tools({ query, label, names, by, found, all }: ToolsProps) {
     </div>
   );
 }
+
+/** The rows by what they show; hundreds are listed anew whenever one changes. */
+const drawn = new WeakMap<Session, VNode<RowProps>>();
 
 /** Sessions that are seen at a glance: nothing has to be looked for among them. */
 const FEW = 8;

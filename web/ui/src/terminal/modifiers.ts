@@ -17,8 +17,10 @@ export function tapped(stickiness: Stickiness): Stickiness {
   return stickiness === "off" ? "once" : stickiness === "once" ? "locked" : "off";
 }
 
-/** The modifiers after a key was sent. */
-export function released({ ctrl, alt }: Modifiers): Modifiers {
+/** The modifiers after a key was sent; the same object where the key lets go of none, so that no key draws the bar anew. */
+export function released(modifiers: Modifiers): Modifiers {
+  const { ctrl, alt } = modifiers;
+  if (ctrl !== "once" && alt !== "once") return modifiers;
   return { ctrl: ctrl === "once" ? "off" : ctrl, alt: alt === "once" ? "off" : alt };
 }
 
