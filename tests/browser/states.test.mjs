@@ -104,9 +104,15 @@ scenario("pages whose tokens ended all at once are all signed in afterwards", as
     await page.goto(`${s.origin}/`);
     pages.push(page);
   }
+  const all = [phone.page, ...pages];
+  for (const page of all) await page.locator('.status[data-connection="live"]').waitFor();
   await s.daemon.kill();
+  for (const page of all) await page.locator('.status:not([data-connection="live"])').waitFor();
   await s.restart();
-  for (const page of [phone.page, ...pages]) await page.locator('.status[data-connection="live"]').waitFor();
+  for (const page of all) await page.locator('.status[data-connection="live"]').waitFor();
+  // The events of what is new come to a page that has proven its key, and to no other.
+  await s.daemon.session("afterwards", "read line");
+  for (const page of all) await page.getByRole("link", { name: "afterwards" }).waitFor();
   assert.equal((await phone.credentials()).length, 1);
 });
 

@@ -1,4 +1,6 @@
 import { accessSync, constants } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { chromium } from "playwright-core";
 
@@ -34,6 +36,28 @@ export function launch(home, flags = []) {
       ...flags,
     ],
   });
+}
+
+/** A browser, and the home of its own where its store of trusted certificates is. */
+export class Browsing {
+  /**
+   * @param {string} home
+   * @param {import("playwright-core").Browser} browser
+   */
+  constructor(home, browser) {
+    this.home = home;
+    this.browser = browser;
+  }
+
+  static async start() {
+    const home = await mkdtemp(join(tmpdir(), "tb-home-"));
+    return new Browsing(home, await launch(home));
+  }
+
+  async end() {
+    await this.browser.close();
+    await rm(this.home, { recursive: true, force: true, maxRetries: 3 });
+  }
 }
 
 function executable() {

@@ -41,8 +41,9 @@ export class Front {
     const noise = join(daemon.folder, "config.toml.noise");
     const file = join(home, "front.p12");
     await promisify(execFile)("sh", ["-c", `head -c 64 /dev/urandom > "${noise}"`]);
-    const name = ["-n", "front"];
-    await certutil(["-S", "-x", ...name, "-s", "CN=localhost", "-8", "localhost", "-t", "P,,", "-k", "ec", "-q", "nistp256", "-m", "77", "-z", noise, ...database]);
+    // Other tests of the file have made theirs in the same store.
+    const name = ["-n", `front-${daemon.port}`];
+    await certutil(["-S", "-x", ...name, "-s", "CN=localhost", "-8", "localhost", "-t", "P,,", "-k", "ec", "-q", "nistp256", "-m", String(daemon.port), "-z", noise, ...database]);
     await promisify(execFile)("pk12util", ["-o", file, ...name, "-W", "front", "-K", "", ...database]);
     const server = createServer({ pfx: await readFile(file), passphrase: "front" });
     const front = new Front(server, daemon);

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { brokenRules } from "./axe.mjs";
-import { launch, PHONE } from "./browser.mjs";
+import { Browsing, launch, PHONE } from "./browser.mjs";
 import { Daemon } from "./daemon.mjs";
 import { Device } from "./device.mjs";
 import { pairByOffer } from "./pairing.mjs";
@@ -15,7 +15,10 @@ import { Tunnel } from "./tunnel.mjs";
 
 /** @typedef {import("playwright-core").BrowserContextOptions} Profile */
 
-/** Everything that one test has: a daemon, a tunnel to it, and a browser, in folders that nobody else uses. */
+/**
+ * Everything that one test has: a daemon and a tunnel to it that nobody else uses, and windows with a storage of their own in
+ * a browser that the file's other tests have, too.
+ */
 export class Scenario {
   /** @type {Device[]} */
   #devices = [];
@@ -33,12 +36,15 @@ export class Scenario {
     this.browser = browser;
   }
 
-  /** @param {string} [config] the daemon's configuration, in TOML */
-  static async start(config) {
+  /**
+   * @param {string} [config] the daemon's configuration, in TOML
+   * @param {Browsing} [shared] a browser that somebody else ends; without it, there is one of its own
+   */
+  static async start(config, shared) {
+    const own = shared ? null : await Browsing.start();
+    const { home, browser } = shared ?? /** @type {Browsing} */ (own);
     // A short path: a Unix socket's has at most 107 bytes.
     const folder = await mkdtemp(join(tmpdir(), "tb-"));
-    const home = join(folder, "home");
-    await mkdir(home);
     const daemon = new Daemon(join(folder, "t"));
     await mkdir(daemon.folder, { mode: 0o700 });
     if (config !== undefined) await writeFile(join(daemon.folder, "config.toml"), config, { mode: 0o600 });
@@ -46,12 +52,17 @@ export class Scenario {
     const tunnel = new Tunnel(() => daemon.port);
     await tunnel.open();
     await trust(home, daemon.port);
-    const scenario = new Scenario(home, daemon, tunnel, await launch(home));
+    const scenario = new Scenario(home, daemon, tunnel, browser);
     scenario.#folder = folder;
+    scenario.#own = own;
     return scenario;
   }
 
   #folder = "";
+  /** @type {Browsing | null} */
+  #own = null;
+  /** @type {import("playwright-core").BrowserContext[]} */
+  #contexts = [];
   /** @type {import("playwright-core").Browser[]} */
   #others = [];
   /** Rules of accessibility that screens broke. @type {unknown[]} */
@@ -65,6 +76,7 @@ export class Scenario {
   /** A browser window with storage of its own. @param {Profile} [profile] */
   async open(profile = PHONE) {
     const context = await this.browser.newContext(profile);
+    this.#contexts.push(context);
     const device = new Device(await context.newPage(), this.origin);
     this.#devices.push(device);
     return device;
@@ -136,7 +148,8 @@ export class Scenario {
   }
 
   async end() {
-    for (const browser of [this.browser, ...this.#others]) await browser.close();
+    for (const opened of [...this.#contexts, ...this.#others]) await opened.close();
+    await this.#own?.end();
     this.tunnel.close();
     await this.daemon.stop();
     await rm(this.#folder, { recursive: true, force: true, maxRetries: 3 });
@@ -151,8 +164,11 @@ export class Scenario {
  * @param {{ todo?: string, config?: string }} [options]
  */
 export function scenario(name, act, { todo, config } = {}) {
+  if (shared === null) after(async () => (await shared)?.end());
+  shared ??= Browsing.start();
+  const browsing = shared;
   test(name, todo === undefined ? {} : { todo }, async () => {
-    const scenario = await Scenario.start(config);
+    const scenario = await Scenario.start(config, await browsing);
     try {
       await act(scenario);
       scenario.assertClean();
@@ -164,5 +180,8 @@ export function scenario(name, act, { todo, config } = {}) {
     }
   });
 }
+
+/** The browser of all tests of the file. @type {Promise<Browsing> | null} */
+let shared = null;
 
 const OUTPUT = fileURLToPath(new URL("../output", import.meta.url));
