@@ -200,8 +200,13 @@ impl Failure {
             return output::json(&problem).map_or_else(|failure| failure.report(false), |()| exit);
         }
         output::error(&escape(&problem.detail));
-        if !problem.hint.is_empty() {
-            output::hint(&escape(&problem.hint));
+        match &problem.request_id {
+            // The log has more about the daemon's own faults than their sentence.
+            Some(id) if problem.status >= 500 => {
+                output::hint(&escape(&format!("{} (request {id})", problem.hint)));
+            }
+            _ if problem.hint.is_empty() => {}
+            _ => output::hint(&escape(&problem.hint)),
         }
         exit
     }

@@ -24,7 +24,7 @@ pub struct Problem {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "ts", ts(optional))]
     pub retry_after: Option<u32>,
-    /// The id under which the daemon's log holds the cause, where there is more to say than is said here.
+    /// The id of the request, under which the daemon's log has whatever it says of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "ts", ts(optional))]
     pub request_id: Option<String>,

@@ -28,6 +28,7 @@ use crate::{
     error::{self, AnswerOf, Failure, Refusal, body_of},
     gate, headers,
     peer::Peer,
+    request::{self, RequestId},
 };
 
 /// The outermost layer: every request of every listener passes here, and every answer.
@@ -40,20 +41,28 @@ impl Edge {
     pub(crate) async fn answer(
         self: Arc<Self>,
         connection: Arc<Connection>,
-        mut request: Request<Incoming>,
+        request: Request<Incoming>,
     ) -> Result<Response, Infallible> {
+        Ok(request::scope(RequestId::next(), self.answered(connection, request)).await)
+    }
+
+    /// The answer, and one line of the log about it.
+    async fn answered(
+        self: Arc<Self>,
+        connection: Arc<Connection>,
+        mut request: Request<Incoming>,
+    ) -> Response {
         let in_flight = connection.begin();
         let version = request.version();
         request.extensions_mut().insert(Arc::clone(&connection));
         hide_credentials(request.headers_mut());
         let (head, body) = request.into_parts();
-        let is_head = head.method == Method::HEAD;
+        let (method, uri) = (head.method.clone(), head.uri.clone());
         let (host, response) = match gate::check(&head, connection.peer(), &self.access.names()) {
-            Ok(host) => (
-                host,
-                self.route(&connection, Request::from_parts(head, Body::new(body)))
-                    .await,
-            ),
+            Ok(host) => {
+                let request = Request::from_parts(head, Body::new(body));
+                (host, self.route(&connection, request).await)
+            }
             Err(failure) => (None, failure.into_response()),
         };
         let (mut response, is_last) = without_answers_to_the_revoked(&connection, response);
@@ -62,13 +71,15 @@ impl Edge {
             self.access.count_refusal(connection.peer(), refused.code, status);
         }
         self.add_challenge(&connection, &mut response);
-        if is_head {
+        if method == Method::HEAD {
             // HTTP/1 leaves it out by itself, HTTP/2 does not.
             *response.body_mut() = Body::empty();
         }
         headers::set(response.headers_mut(), host.as_ref());
+        let status = response.status().as_u16();
+        tracing::debug!(%method, path = uri.path(), status, peer = %connection.peer(), "answered");
         close_if_asked(&connection, version, &mut response);
-        Ok(watched(&connection, in_flight, response, is_last))
+        watched(&connection, in_flight, response, is_last)
     }
 
     /// Says with each 401 of a listener what can be proven next. Where there were too many of them, it says that instead, and
@@ -100,7 +111,7 @@ impl Edge {
         let answered = AssertUnwindSafe(self.router.clone().oneshot(request))
             .catch_unwind()
             .await;
-        let response = match answered {
+        match answered {
             Ok(Ok(response)) => response,
             Ok(Err(never)) => match never {},
             Err(panic) => Failure::internal(&format_args!(
@@ -109,9 +120,7 @@ impl Edge {
                 words_of(&*panic)
             ))
             .into_response(),
-        };
-        tracing::debug!(%method, path = uri.path(), status = response.status().as_u16(), peer = %connection.peer(), "answered");
-        response
+        }
     }
 }
 

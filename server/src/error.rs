@@ -14,10 +14,12 @@ use pairing::{
     ProofError, RejectError, RequestError, RevealError, RevokeError, UnknownDevice,
 };
 use protocol::Problem;
-use rand::Rng;
 
 pub use self::{denied::MayNot, uninvited::Uninvited};
-use crate::{connections::Refused, random};
+use crate::{
+    connections::Refused,
+    request::{self, RequestId},
+};
 
 /// Why a request was not served. What `Display` says is the `detail` of the answer: a sentence without secrets.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -177,9 +179,9 @@ impl Failure {
         Self::Malformed(detail.into())
     }
 
-    /// The daemon's own fault: logs the cause under a fresh id and names only the id.
+    /// The daemon's own fault: logs the cause under the request's id, or a fresh one, and names only that.
     pub fn internal(cause: &dyn std::fmt::Display) -> Self {
-        let request_id = format!("{:016x}", random::rng().next_u64());
+        let request_id = request::current().unwrap_or_else(RequestId::next).to_string();
         tracing::error!(request_id, %cause, "a request failed");
         Self::Internal { request_id }
     }
@@ -216,6 +218,7 @@ impl Failure {
     pub fn problem(&self) -> Problem {
         let (status, code) = self.row();
         let mut problem = Problem::new(status, code, self.to_string(), self.hint());
+        problem.request_id = request::current().map(|id| id.to_string());
         match self {
             Self::Internal { request_id } => problem.request_id = Some(request_id.clone()),
             Self::Pairing { retry_after, .. } => problem.retry_after = *retry_after,
@@ -306,22 +309,26 @@ pub(crate) struct AnswerOf {
     pub(crate) closes: bool,
 }
 
-/// The answer that carries a problem, for the product's own tables of failures too.
+/// The answer that carries a problem, for the product's own tables of failures too; it names the request.
 pub fn answer(problem: &Problem) -> Response {
+    let mut problem = problem.clone();
+    if problem.request_id.is_none() {
+        problem.request_id = request::current().map(|id| id.to_string());
+    }
     let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = (
         status,
         [(header::CONTENT_TYPE, Problem::CONTENT_TYPE)],
-        body_of(problem),
+        body_of(&problem),
     )
         .into_response();
+    if let Some(seconds) = problem.retry_after {
+        response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+    }
     if status == StatusCode::UNAUTHORIZED {
         let scheme = HeaderValue::from_static("Bearer");
         response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
-        response.extensions_mut().insert(Refusal(problem.clone()));
-    }
-    if let Some(seconds) = problem.retry_after {
-        response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+        response.extensions_mut().insert(Refusal(problem));
     }
     response
 }

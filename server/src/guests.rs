@@ -13,6 +13,7 @@ use crate::{
     connections::{Connection, Ended, Stay},
     error::Failure,
     peer::{Peer, RemotePeer, WhoIsAnswer},
+    request,
     revocation::{Revoker, cut_after_answer, until_quiet},
 };
 
@@ -61,7 +62,7 @@ pub(crate) async fn end(access: &Arc<Access>, by: Revoker, guest: GuestId) -> Re
     let own = ended.take(by.connection.id());
     let was_own = own.is_some();
     let access = Arc::clone(access);
-    let closing = tokio::spawn(async move {
+    let closing = request::spawn(async move {
         let stored = finish(&access, dead, &ended, row).await;
         own.into_iter().for_each(cut_after_answer);
         tracing::info!(%guest, closed, "ended a guest and closed its connections");

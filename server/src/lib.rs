@@ -89,6 +89,7 @@ mod pins;
 pub mod random;
 mod refusals;
 pub mod reload;
+pub mod request;
 mod revocation;
 pub mod router;
 pub mod routes;

@@ -35,6 +35,7 @@ use crate::{
     error::Failure,
     listen::Listener,
     reload::DoorChange,
+    request,
     revocation::{Revoker, cut_after_answer, until_quiet},
     shutdown::{Shutdown, Stop},
 };
@@ -309,7 +310,7 @@ pub(crate) struct Outcome {
 pub(crate) async fn lock_down(access: &Arc<Access>, by: Revoker) -> Outcome {
     let was_remote = !by.connection.peer().is_local();
     let access = Arc::clone(access);
-    let closing = tokio::spawn(async move { close_all(&access, by).await });
+    let closing = request::spawn(async move { close_all(&access, by).await });
     let answer = closing
         .await
         .unwrap_or_else(|crash| Err(Failure::internal(&crash)));

@@ -16,6 +16,7 @@ use crate::{
     connections::{Connection, Ended},
     error::Failure,
     limits::OWN_ANSWER,
+    request,
 };
 
 /// Who revokes, and on which connection.
@@ -107,7 +108,7 @@ pub(crate) async fn revoke(access: &Arc<Access>, by: Revoker, device: DeviceId) 
     let own = ended.take(by.connection.id());
     let was_own = own.is_some();
     let access = Arc::clone(access);
-    let closing = tokio::spawn(async move {
+    let closing = request::spawn(async move {
         let stored = finish(&access, revoked, &ended, row).await;
         own.into_iter().for_each(cut_after_answer);
         let sessions = (access.touched)(device);

@@ -13,6 +13,7 @@ use crate::{
     clock,
     error::Failure,
     peer::Peer,
+    request,
 };
 
 /// Opens the remote ways in again.
@@ -33,7 +34,7 @@ pub(crate) async fn lift(
         action::LOCKDOWN_LIFTED,
         "",
     );
-    let opening = tokio::spawn(async move { open_all(&access, row).await });
+    let opening = request::spawn(async move { open_all(&access, row).await });
     opening
         .await
         .unwrap_or_else(|crash| Err(Failure::internal(&crash)))

@@ -33,7 +33,7 @@ hint: string,
  */
 retry_after?: number, 
 /**
- * The id under which the daemon's log holds the cause, where there is more to say than is said here.
+ * The id of the request, under which the daemon's log has whatever it says of it.
  */
 request_id?: string, 
 /**

@@ -19,7 +19,7 @@ use crate::{
     extract,
     operation::{Operation, problems},
     peer::Peer,
-    random,
+    random, request,
     router::{App, Permitted},
     routes::{label, lifetime},
 };
@@ -49,7 +49,7 @@ pub(crate) async fn add(
     // In a task of its own: an owner that hangs up now must not leave a record that memory does not know.
     let adding = Arc::clone(&access);
     let record = device.clone();
-    let stored = tokio::spawn(async move {
+    let stored = request::spawn(async move {
         adding.store.commit_device(record.clone(), row).await?;
         let newcomer = Newcomer::of(&record);
         adding.devices().add(record);

@@ -19,6 +19,7 @@ use crate::{
     extract::{self, Path},
     operation::{DEVICE, Operation, problems},
     peer::Peer,
+    request,
     revocation::until_quiet,
     router::{App, Permitted},
     routes::{label, lifetime},
@@ -70,7 +71,7 @@ pub(super) async fn whole(
     id: DeviceId,
     change: DeviceChange,
 ) -> Result<Json<DeviceRecord>, Failure> {
-    let changing = tokio::spawn(async move {
+    let changing = request::spawn(async move {
         let (changed, number) = apply(&access, &by, &peer, id, &change).await?;
         // What was taken away is taken already, and what was given is not to be taken back unseen.
         if let Some(number) = number {

@@ -16,7 +16,7 @@ use crate::{
     extract::Path,
     operation::{Credential, Operation, REQUEST, problems},
     peer::Peer,
-    revocation,
+    request, revocation,
     router::App,
 };
 
@@ -28,7 +28,7 @@ pub(in crate::routes) async fn commit(
 ) -> Result<StatusCode, Failure> {
     let token = DeviceToken::parse(authenticate::bearer(&headers)?.ok_or(Failure::Unauthenticated)?)?;
     // In a task of its own: a device that hangs up now must not leave a record that memory does not know.
-    let task = tokio::spawn(async move { settle(&access, &peer, id, &token).await });
+    let task = request::spawn(async move { settle(&access, &peer, id, &token).await });
     task.await.map_err(|error| Failure::internal(&error))??;
     Ok(StatusCode::NO_CONTENT)
 }
