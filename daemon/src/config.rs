@@ -16,6 +16,7 @@ use pairing::{Login, Role};
 #[cfg(not(feature = "tailnet-embedded"))]
 pub(crate) use values::NO_NODE;
 
+pub use crate::log::LogLevels;
 use crate::tailnet::is_of_a_tailnet;
 
 /// A valid configuration.
@@ -65,6 +66,8 @@ pub struct Config {
     pub disk: u64,
     /// `sessions.default_size`: columns and rows.
     pub default_size: (u16, u16),
+    /// `log.level`: what is written to the log.
+    pub log_levels: LogLevels,
 }
 
 /// The files of a certificate of the user's own.
@@ -211,6 +214,7 @@ impl Config {
             scrollback_disk: layers.parse("sessions.scrollback_disk", values::scrollback_disk)?,
             disk: layers.parse("sessions.disk", values::disk)?,
             default_size: layers.parse("sessions.default_size", values::size)?,
+            log_levels: layers.parse("log.level", values::log_levels)?,
         };
         // Whoever comes to an address of a tailnet is asked about where there is one.
         let has_tailnet = config.tailnet_mode == TailnetMode::Host;

@@ -1,38 +1,59 @@
 //! The log: JSON lines in `transom.jsonl`, a file a day, 0600, seven former ones kept.
 
+mod levels;
+mod request;
+
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, Write},
     os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
-    sync::Mutex,
+    sync::{Mutex, OnceLock},
 };
 
 use rustix::fs::OFlags;
 use tracing::{Level, Metadata};
 use tracing_subscriber::{
-    EnvFilter, Layer, filter::filter_fn, fmt, layer::SubscriberExt, util::SubscriberInitExt,
+    Layer, Registry,
+    filter::{Targets, filter_fn},
+    fmt,
+    layer::SubscriberExt,
+    reload,
+    util::SubscriberInitExt,
 };
 
-/// Writes this process's log into the folder; `TRANSOM_LOG` chooses what, as tracing's `EnvFilter` reads it.
+pub use self::levels::LogLevels;
+pub(crate) use self::levels::NoLevels;
+use self::request::WithRequest;
+
+/// Writes what has these levels of this process's log into the folder.
 ///
 /// # Errors
 /// Where the file cannot be made.
-pub(crate) fn start(folder: &Path) -> io::Result<()> {
+pub(crate) fn start(folder: &Path, levels: &LogLevels) -> io::Result<()> {
     let file = DailyFile::open(folder, today())?;
-    let filter = EnvFilter::try_from_env("TRANSOM_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    let (levels, handle) = reload::Layer::new(levels.targets());
     let lines = fmt::layer()
         .json()
         .flatten_event(true)
+        .map_event_format(WithRequest)
         .with_writer(Mutex::new(file))
         .with_filter(filter_fn(may_be_said));
+    let begun = tracing_subscriber::registry().with(levels).with(lines).try_init();
     // A second daemon in one process (a test's) goes on in the first one's log.
-    tracing_subscriber::registry()
-        .with(filter)
-        .with(lines)
-        .try_init()
-        .ok();
+    if begun.is_ok() {
+        LEVELS.set(handle).ok();
+    }
     Ok(())
+}
+
+/// Writes what has these levels from now on.
+pub(crate) fn set_levels(levels: &LogLevels) {
+    if let Some(handle) = LEVELS.get()
+        && let Err(error) = handle.reload(levels.targets())
+    {
+        tracing::error!(%error, "the levels of the log stay as they were");
+    }
 }
 
 /// Whether an event may be in the log, however much it was asked to say. Other crates' finer words hold what is on the wire:
@@ -121,6 +142,8 @@ fn today() -> i64 {
     server::clock::now().0.div_euclid(SECONDS_PER_DAY * 1000)
 }
 
+/// What says which levels are written: a process has one log.
+static LEVELS: OnceLock<reload::Handle<Targets, Registry>> = OnceLock::new();
 /// The crates whose every word was written with secrets in mind.
 const OURS: [&str; 5] = ["certs", "cli", "daemon", "server", "terminal"];
 const CURRENT: &str = "transom.jsonl";

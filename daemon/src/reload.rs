@@ -28,6 +28,7 @@ use crate::{
     app::App,
     certificates,
     config::{Config, ConfigError, Layers, Source},
+    log,
     paths::Paths,
     service, tasks, up,
     up::UpError,
@@ -331,6 +332,7 @@ fn names(app: &App, config: &Config) -> certs::Names {
 }
 
 async fn apply(app: &App, held: &HeldDoors<'_>, config: &Config, renew: bool) -> Vec<Degraded> {
+    log::set_levels(&config.log_levels);
     app.access.reconfigure(&up::server_config(config, None));
     app.sessions
         .configure(|settings| up::configured(settings, config));

@@ -102,7 +102,7 @@ fn run_at(
     make_directories(&paths)?;
     passed.check(&paths.socket(), &config.tls)?;
     let lock = Lock::take_to_serve(&paths.lock(), &paths.socket())?;
-    log::start(&paths.logs()).map_err(UpError::io("write its log"))?;
+    log::start(&paths.logs(), &config.log_levels).map_err(UpError::io("write its log"))?;
     let descriptors = DescriptorLimit::current();
     raise_descriptors();
     rustls::crypto::ring::default_provider().install_default().ok();

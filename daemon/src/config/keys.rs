@@ -26,10 +26,14 @@ pub(super) const KEYS: &[(&str, &str)] = &[
     ("sessions.scrollback_disk", r#""16MiB""#),
     ("sessions.disk", r#""2GiB""#),
     ("sessions.default_size", "[100, 30]"),
+    ("log.level", r#""info""#),
 ];
 
-/// The variable that sets a key: `listen.tls` is `TRANSOM_LISTEN_TLS`.
+/// The variable that sets a key: `listen.tls` is `TRANSOM_LISTEN_TLS`. That of the log's levels is short, as with other programs.
 pub(super) fn variable(key: &str) -> String {
+    if key == "log.level" {
+        return "TRANSOM_LOG".to_owned();
+    }
     format!("TRANSOM_{}", key.replace('.', "_").to_uppercase())
 }
 
@@ -38,7 +42,6 @@ pub(super) const OTHER_VARIABLES: &[&str] = &[
     "TRANSOM_DIR",
     "TRANSOM_SESSION",
     "TRANSOM_SOCKET",
-    "TRANSOM_LOG",
     "TRANSOM_REMOTE",
 ];
 

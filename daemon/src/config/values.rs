@@ -6,6 +6,7 @@ use pairing::{Login, Role};
 use toml::Value;
 
 use super::{Allowed, TailnetMode};
+use crate::log::{LogLevels, NoLevels};
 
 /// `["127.0.0.1:7443"]`, without those of a tailnet.
 pub(super) fn addresses(value: &Value) -> Result<Vec<SocketAddr>, String> {
@@ -249,6 +250,12 @@ pub(super) fn size(value: &Value) -> Result<(u16, u16), String> {
         [columns, rows] => Ok((cell(columns).ok_or_else(wants)?, cell(rows).ok_or_else(wants)?)),
         _ => Err(wants()),
     }
+}
+
+/// `"info"`, `"debug"`, `"info,server=debug"`.
+pub(super) fn log_levels(value: &Value) -> Result<LogLevels, String> {
+    let levels = value.as_str().unwrap_or_default().parse();
+    levels.map_err(|error: NoLevels| error.to_string())
 }
 
 fn strings(value: &Value) -> Result<Vec<String>, String> {
