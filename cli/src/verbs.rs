@@ -7,6 +7,7 @@ mod audit;
 mod backup;
 mod certs;
 mod config;
+mod daemon_log;
 mod devices;
 mod disconnect;
 mod doctor;
@@ -130,6 +131,8 @@ pub(crate) enum Verb {
     Backup(backup::Args),
     /// Look at the configuration
     Config(config::Args),
+    /// Print what the daemon says of itself
+    DaemonLog(daemon_log::Args),
     /// Print what makes a shell mark its commands for `screen` and `ls`
     ShellInit(shell_init::Args),
 }
@@ -175,6 +178,7 @@ impl Verb {
             Self::Service(args) => args.json,
             Self::Backup(args) => args.json,
             Self::Config(args) => args.is_json(),
+            Self::DaemonLog(args) => args.json,
         }
     }
 
@@ -192,6 +196,7 @@ impl Verb {
         match self {
             Self::Up(args) => up::run(&args),
             Self::ShellInit(args) => shell_init::run(&args),
+            Self::DaemonLog(args) => daemon_log::run(&args),
             client => {
                 let runtime = tokio::runtime::Builder::new_current_thread()
                     .enable_all()
@@ -230,6 +235,7 @@ impl Verb {
             Self::Service(_) => target.refuse_flag("service"),
             Self::Backup(_) => target.refuse_flag("backup"),
             Self::Config(_) => target.refuse_flag("config"),
+            Self::DaemonLog(_) => target.refuse_flag("daemon-log"),
             Self::ShellInit(_) => target.refuse_flag("shell-init"),
             _ => Ok(()),
         }
@@ -237,7 +243,7 @@ impl Verb {
 
     async fn ask(self, target: &Target) -> Result<u8, Failure> {
         match self {
-            Self::Up(_) | Self::ShellInit(_) => {
+            Self::Up(_) | Self::ShellInit(_) | Self::DaemonLog(_) => {
                 unreachable!("these run without a client")
             }
             Self::Run(args) => run::run(args, target).await,

@@ -17,6 +17,7 @@ mod guests;
 mod life;
 mod limits;
 mod lockdown;
+mod log;
 mod metrics;
 mod openapi;
 mod pairing_lane;

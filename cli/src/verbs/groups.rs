@@ -59,12 +59,22 @@ const GROUPS: [(&str, &[&str]); 7] = [
     (
         "The daemon",
         &[
-            "up", "status", "doctor", "certs", "reload", "restart", "shutdown", "service", "backup", "config",
+            "up",
+            "status",
+            "doctor",
+            "certs",
+            "reload",
+            "restart",
+            "shutdown",
+            "service",
+            "backup",
+            "config",
+            "daemon-log",
         ],
     ),
 ];
 /// Verbs about this machine alone.
-const LOCAL: [&str; 19] = [
+const LOCAL: [&str; 20] = [
     "up",
     "pair",
     "approve",
@@ -83,6 +93,7 @@ const LOCAL: [&str; 19] = [
     "open",
     "backup",
     "config",
+    "daemon-log",
     "shell-init",
 ];
 const INFALLIBLE: &str = "writing to a String cannot fail";

@@ -56,7 +56,9 @@ impl Failure {
             Self::RevokedInMemoryOnly => {
                 "make the store writable before a restart: the daemon tries again until it is"
             }
-            Self::Internal { .. } => "look for the request_id in the daemon's log",
+            Self::Internal { .. } => {
+                "`transom daemon-log` on the daemon's machine has the cause, with this request_id"
+            }
             Self::StoreFailed => "see the daemon's log: is the disk full or read-only?",
             Self::LockedDown => {
                 "`transom lockdown --lift` on the machine itself opens the remote ways in again"

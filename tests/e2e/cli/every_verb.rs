@@ -143,6 +143,7 @@ const ROWS: &[Row] = &[
     row("backup create {file} --plain", 0, "wrote"),
     row("backup restore {file}", 1, "error:"),
     row("audit", 0, "WHOM"),
+    row("daemon-log --level info", 0, "INFO").wide(),
     row("lockdown", 0, "closed"),
     row("lockdown --lift", 0, ""),
     row("service", 2, "Usage").piped(2, ""),
@@ -355,6 +356,7 @@ async fn a_reader_that_leaves_midway_is_no_failure() {
         "record build",
         "ls --watch --json",
         "audit --follow --json",
+        "daemon-log --follow --json",
     ] {
         let words: Vec<&str> = words.split(' ').collect();
         let mut command = stage.daemon.command(&words);

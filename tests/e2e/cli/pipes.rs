@@ -6,7 +6,7 @@ use harness::{Finished, TestDaemon, within};
 use tokio::process::Command;
 
 /// Verbs that print, with a session `build` that has ended and one `serve` that runs.
-const VERBS: [&[&str]; 32] = [
+const VERBS: [&[&str]; 34] = [
     &["--help"],
     &["wait", "--help"],
     &["ls"],
@@ -20,6 +20,8 @@ const VERBS: [&[&str]; 32] = [
     &["devices", "--json"],
     &["pair", "--pending", "--json"],
     &["config", "show"],
+    &["daemon-log"],
+    &["daemon-log", "-f", "--json"],
     &["shell-init", "bash"],
     &["run", "true"],
     &["new", "sleep", "600"],
