@@ -49,6 +49,17 @@ struct State {
     may_have_orphans: bool,
 }
 
+/// How the keeper stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KeeperState {
+    /// None is needed yet.
+    None,
+    /// It holds what sessions there are.
+    Connected,
+    /// It died, and what it held may still live.
+    Mourned,
+}
+
 impl KeeperLink {
     /// The way to the keeper of this instance.
     pub(crate) fn new(paths: &Paths, instance: &str, cgroups: bool, speak: Option<u16>) -> Self {
@@ -209,6 +220,16 @@ impl KeeperLink {
             pid: keeper.process_id(),
             version: keeper.build(),
         })
+    }
+
+    /// How it stands.
+    pub(crate) fn standing(&self) -> KeeperState {
+        let state = self.state();
+        match &state.keeper {
+            _ if state.is_mourning => KeeperState::Mourned,
+            Some(_) => KeeperState::Connected,
+            None => KeeperState::None,
+        }
     }
 
     /// Tells when a keeper dies. Whoever is told ends what it held, and says [`mourned`](Self::mourned) then.

@@ -59,13 +59,17 @@ pub(crate) use inside::Inside;
 pub(crate) use keys::UnknownKey;
 use lineage::Lineage;
 pub(crate) use name::MalformedName;
+use presence::Counts;
 pub(crate) use presence::Presence;
 use record::Record;
 pub(crate) use record::{wire_exit, wire_size};
 pub(crate) use saved::touched_on_disk;
 pub(crate) use sight::shown_to;
 
-use crate::{events::Events, keeper::KeeperLink};
+use crate::{
+    events::Events,
+    keeper::{KeeperLink, KeeperState},
+};
 
 /// What sessions are made with.
 #[derive(Clone, Debug)]
@@ -245,6 +249,13 @@ impl Sessions {
         records.iter().map(state).collect()
     }
 
+    /// How many attachments there are to all of them.
+    pub(crate) fn attached(&self) -> Counts {
+        let records = self.table().records.clone();
+        let counts = records.iter().map(|record| record.presence.borrow().counts());
+        counts.fold(Counts::default(), Counts::plus)
+    }
+
     /// The names of those whose program runs.
     pub(crate) fn running(&self) -> Vec<String> {
         let table = self.table();
@@ -259,6 +270,14 @@ impl Sessions {
     /// Who holds them, once there is one.
     pub(crate) fn keeper(&self) -> Option<KeeperStatus> {
         self.shared.keeper.status()
+    }
+
+    /// How that stands, and how many were lost.
+    pub(crate) fn keeper_state(&self) -> (KeeperState, u64) {
+        (
+            self.shared.keeper.standing(),
+            *self.shared.keeper.losses().borrow(),
+        )
     }
 
     /// Stops every program, with all that it started, also what one left behind that has ended, and keeps their output; for

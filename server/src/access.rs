@@ -11,7 +11,7 @@ use std::{
 use certs::SpkiPin;
 use pairing::{
     Audience, Authenticated, Authority, Challenge, Device, DeviceId, Devices, Generation, GuestId, Guests,
-    PairingLimits, Proofs, ResourceId, Role, Standing, TokenKey,
+    PairingLimits, Proofs, ResourceId, Role, Standing, TokenKey, UnixMillis,
 };
 use tokio::{
     sync::{Notify, broadcast},
@@ -29,7 +29,7 @@ use crate::{
     held_polls::HeldPolls,
     limits::Limits,
     lockdown::{Doors, Lockdown, LockdownFile},
-    metrics::{Exposition, Tally},
+    metrics::{Counts, Exposition},
     peer::{EveryoneOutside, LocalOrigin, NoTailnet, Peer, WhoIs},
     pins::Pins,
     random,
@@ -166,10 +166,10 @@ pub struct Access {
     pub(crate) refusals: Refusals,
     /// How often which peers showed what is wrong.
     pub(crate) failures: Failures,
-    /// How often which problem was answered.
-    pub(crate) refused: Tally,
-    /// Those of them in which a credential was not right.
-    pub(crate) failed: Tally,
+    /// What is counted for the metrics.
+    pub(crate) counts: Counts,
+    /// When this run began.
+    pub(crate) started: UnixMillis,
     pub(crate) lockdown: Lockdown,
     /// Ends that are still to be stored.
     pub(crate) unstored: Unstored,
@@ -233,8 +233,8 @@ impl Access {
             generations: AtomicU64::new(0),
             refusals: Refusals::default(),
             failures: Failures::default(),
-            refused: Tally::default(),
-            failed: Tally::default(),
+            counts: Counts::default(),
+            started: clock::now(),
             commits: tokio::sync::Mutex::default(),
             unstored: Unstored::default(),
             revocations: Endings::default(),
@@ -288,9 +288,9 @@ impl Access {
 
     /// Counts a problem that is answered, or told by a close frame, for the metrics.
     pub(crate) fn count_refusal(&self, peer: &Peer, code: &'static str, status: u16) {
-        self.refused.count(code);
+        self.counts.refused.count(code);
         if status == 401 && Failures::is_one(peer, code) {
-            self.failed.count(code);
+            self.counts.failed.count(code);
         }
     }
 

@@ -8,10 +8,8 @@ mod lock;
 mod table;
 
 use std::{
-    collections::BTreeMap,
     convert::Infallible,
     fmt,
-    net::SocketAddr,
     pin::pin,
     sync::{Arc, PoisonError},
     time::Duration,
@@ -28,6 +26,7 @@ use tokio_util::sync::CancellationToken;
 pub use self::connection::{Connection, ConnectionId};
 pub(crate) use self::connection::{InFlight, PublicRequest};
 use self::lock::{Mutex, MutexGuard};
+pub(crate) use self::table::{Census, Traffic};
 use self::table::{Owner, Table, owner_of};
 use crate::{
     limits::{CLOSE_FRAME, Limits},
@@ -103,8 +102,8 @@ impl Connections {
         self.table().count_of(&Owner::Device(device))
     }
 
-    /// How many live, by the address that they came to, none for the Unix socket, and by who is at the other end.
-    pub(crate) fn census(&self) -> BTreeMap<(Option<SocketAddr>, &'static str), u64> {
+    /// Which there are, and what moved on them.
+    pub(crate) fn census(&self) -> Census {
         self.table().census()
     }
 

@@ -65,11 +65,13 @@ pub(crate) async fn end(access: &Arc<Access>, by: Revoker, guest: GuestId) -> Re
     let closing = request::spawn(async move {
         let stored = finish(&access, dead, &ended, row).await;
         own.into_iter().for_each(cut_after_answer);
+        let elapsed = started.elapsed();
+        access.counts.revocations.observe(elapsed);
         tracing::info!(%guest, closed, "ended a guest and closed its connections");
         let outcome = stored.map(|()| GuestEnded {
             guest_id: guest,
             closed,
-            elapsed_us: u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),
+            elapsed_us: u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX),
         });
         ending.tell(&outcome);
         outcome

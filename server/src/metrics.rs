@@ -3,12 +3,25 @@
 //! A label's value is a word of the program's own or an address that it listens at, by its type: no name, id or secret can get
 //! into one.
 
+mod counts;
 mod figures;
+mod histogram;
+mod process;
 mod tally;
 
-use std::{borrow::Cow, fmt::Write, net::SocketAddr};
+use std::{
+    borrow::Cow,
+    fmt::{self, Write as _},
+    net::SocketAddr,
+    time::Duration,
+};
 
-pub(crate) use self::{figures::write, tally::Tally};
+pub use self::histogram::Histogram;
+pub(crate) use self::{
+    counts::{Count, Counts, broken},
+    figures::write,
+    tally::Tally,
+};
 
 /// Figures in the Prometheus text format, version 0.0.4.
 #[derive(Debug, Default)]
@@ -23,6 +36,8 @@ pub enum Kind {
     Counter,
     /// A number as it stands.
     Gauge,
+    /// How often something took how long.
+    Histogram,
 }
 
 /// The value of a label.
@@ -63,13 +78,42 @@ impl Exposition {
 impl Family<'_> {
     /// Adds a figure; its labels tell it from the others of the family.
     pub fn figure(&mut self, labels: &[(&'static str, Label)], value: u64) -> &mut Self {
-        let Self { name, text } = self;
-        text.push_str(name);
-        for (place, (key, label)) in labels.iter().enumerate() {
-            let opens = if place == 0 { '{' } else { ',' };
-            write!(text, "{opens}{key}=\"{}\"", label.text()).expect(INFALLIBLE);
+        self.line("", labels, None, format_args!("{value}"))
+    }
+
+    /// The same for a length of time, in seconds.
+    pub fn seconds(&mut self, labels: &[(&'static str, Label)], value: Duration) -> &mut Self {
+        self.line("", labels, None, format_args!("{}", value.as_secs_f64()))
+    }
+
+    /// Adds the figures of a histogram.
+    pub fn histogram(&mut self, labels: &[(&'static str, Label)], histogram: &Histogram) -> &mut Self {
+        let snapshot = histogram.snapshot();
+        for (bound, count) in snapshot.at_most {
+            self.line("_bucket", labels, Some(bound), format_args!("{count}"));
         }
-        let closes = if labels.is_empty() { "" } else { "}" };
+        let (count, sum) = (snapshot.count, snapshot.sum.as_secs_f64());
+        self.line("_bucket", labels, Some("+Inf"), format_args!("{count}"))
+            .line("_sum", labels, None, format_args!("{sum}"))
+            .line("_count", labels, None, format_args!("{count}"))
+    }
+
+    fn line(
+        &mut self,
+        suffix: &str,
+        labels: &[(&'static str, Label)],
+        bound: Option<&str>,
+        value: fmt::Arguments<'_>,
+    ) -> &mut Self {
+        let Self { name, text } = self;
+        write!(text, "{name}{suffix}").expect(INFALLIBLE);
+        let mut opens = '{';
+        let labels = labels.iter().map(|(key, label)| (*key, label.text()));
+        for (key, label) in labels.chain(bound.map(|bound| ("le", bound.into()))) {
+            write!(text, "{opens}{key}=\"{label}\"").expect(INFALLIBLE);
+            opens = ',';
+        }
+        let closes = if opens == ',' { "}" } else { "" };
         writeln!(text, "{closes} {value}").expect(INFALLIBLE);
         self
     }
@@ -80,6 +124,7 @@ impl Kind {
         match self {
             Self::Counter => "counter",
             Self::Gauge => "gauge",
+            Self::Histogram => "histogram",
         }
     }
 }
@@ -98,7 +143,9 @@ const INFALLIBLE: &str = "writing to a String cannot fail";
 
 #[cfg(test)]
 mod tests {
-    use super::{Exposition, Kind, Label};
+    use std::time::Duration;
+
+    use super::{Exposition, Histogram, Kind, Label};
 
     #[test]
     fn a_family_says_what_it_is_before_its_figures() {
@@ -122,5 +169,26 @@ mod tests {
              # HELP b_total What b is.\n# TYPE b_total counter\nb_total{cause=\"x\"} 1\n\
              b_total{cause=\"y\",listener=\"127.0.0.1:7300\"} 18446744073709551615\n"
         );
+    }
+
+    #[test]
+    fn a_histogram_is_buckets_a_sum_and_a_count() {
+        let histogram = Histogram::default();
+        histogram.observe(Duration::from_millis(40));
+        let mut exposition = Exposition::default();
+        exposition
+            .family("c_seconds", Kind::Histogram, "How long c took.")
+            .histogram(&[("lane", Label::Word("x"))], &histogram);
+        let text = exposition.into_text();
+        assert!(text.starts_with("# HELP c_seconds How long c took.\n# TYPE c_seconds histogram\n"));
+        for line in [
+            "c_seconds_bucket{lane=\"x\",le=\"0.025\"} 0",
+            "c_seconds_bucket{lane=\"x\",le=\"0.05\"} 1",
+            "c_seconds_bucket{lane=\"x\",le=\"+Inf\"} 1",
+            "c_seconds_sum{lane=\"x\"} 0.04",
+            "c_seconds_count{lane=\"x\"} 1",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line}: {text}");
+        }
     }
 }

@@ -112,7 +112,9 @@ pub(crate) async fn revoke(access: &Arc<Access>, by: Revoker, device: DeviceId) 
         let stored = finish(&access, revoked, &ended, row).await;
         own.into_iter().for_each(cut_after_answer);
         let sessions = (access.touched)(device);
-        let elapsed_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
+        let elapsed = started.elapsed();
+        access.counts.revocations.observe(elapsed);
+        let elapsed_us = u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX);
         tracing::info!(%device, closed, elapsed_us, "revoked a device and closed its connections");
         let outcome = stored.map(|()| protocol::access::Revoked {
             device_id: device,

@@ -40,7 +40,7 @@ use self::{
 };
 use crate::{
     audit::{AuditRow, action},
-    metrics::Tally,
+    metrics::{Histogram, Tally},
 };
 
 /// The open store. Clones share one writer; the file is closed when the last of them is gone.
@@ -60,6 +60,14 @@ struct Trail {
     last: watch::Sender<u64>,
     /// How often what was done, of all that the access layer has a name for.
     tally: Tally,
+}
+
+/// What became of the changes since the store was opened.
+pub(crate) struct StoreWrites<'a> {
+    /// How long each took.
+    pub(crate) durations: &'a Histogram,
+    /// How many have failed.
+    pub(crate) failed: u64,
 }
 
 /// Whether a store may be used that is older than what was written last.
@@ -265,6 +273,15 @@ impl Store {
     /// How often what was done since the store was opened.
     pub(crate) fn tally(&self) -> &Tally {
         &self.trail.tally
+    }
+
+    /// How long changes took, from when they were wished for until they were synced or had failed.
+    pub(crate) fn writes(&self) -> StoreWrites<'_> {
+        let writes = self.writer.writes();
+        StoreWrites {
+            durations: &writes.durations,
+            failed: writes.failed.get(),
+        }
     }
 
     /// The number of the last audit row, and its changes.

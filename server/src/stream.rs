@@ -211,7 +211,11 @@ impl Stream {
             self.not_cut()?;
             match self.socket.try_write(slices) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => (),
-                result => return Poll::Ready(result),
+                Ok(count) => {
+                    self.connection().has_written(count);
+                    return Poll::Ready(Ok(count));
+                }
+                Err(error) => return Poll::Ready(Err(error)),
             }
         }
     }

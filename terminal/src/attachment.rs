@@ -1,6 +1,7 @@
 //! Following a session: a cursor into its output, not a queue of it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
@@ -104,6 +105,13 @@ pub struct Attachment {
     drawn: watch::Receiver<Drawn>,
     state: watch::Receiver<crate::session::SessionState>,
     exit_delivered: bool,
+}
+
+/// How many snapshots were sent in the place of a backlog that their viewers would not have drawn in good time, since this process
+/// began.
+#[must_use]
+pub fn skipped_backlogs() -> u64 {
+    SKIPPED.load(Ordering::Relaxed)
 }
 
 impl Attachment {
@@ -266,6 +274,7 @@ impl Attachment {
             }
             self.was_behind = true;
             self.skipped_at = Some(now);
+            SKIPPED.fetch_add(1, Ordering::Relaxed);
             self.due = Due::Snapshot { sizes: 0 };
             return Step::Again;
         }
@@ -447,6 +456,8 @@ enum Step {
     },
 }
 
+/// Of all attachments: their sessions go, and what was counted must not.
+static SKIPPED: AtomicU64 = AtomicU64::new(0);
 /// Bytes that who comes back may have missed and still gets as they are.
 const MAX_MISSED: u64 = window::LARGEST as u64;
 /// Bytes in one update: enough that a flood is few messages, few enough that other work gets its turn; with the headers

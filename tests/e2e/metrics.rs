@@ -2,22 +2,31 @@
 
 use std::collections::BTreeMap;
 
-use harness::{Guest, TestDaemon, TlsClient};
+use harness::{Guest, TestDaemon, TlsClient, until};
 use pairing::Role;
-use protocol::sessions::Session;
+use protocol::{attach::Mode, sessions::Session};
 use serde_json::json;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
 
 /// The figures of a scrape by name and labels, once the text is seen to be what Prometheus reads.
-async fn scrape(daemon: &TestDaemon) -> BTreeMap<String, u64> {
+async fn scrape(daemon: &TestDaemon) -> BTreeMap<String, f64> {
+    read(&text(daemon).await)
+}
+
+/// What a scrape says.
+async fn text(daemon: &TestDaemon) -> String {
     let answer = daemon.owner().get("/metrics").await;
     assert_eq!(answer.status, 200, "{}", answer.body);
     let kind = answer.headers["content-type"].to_str().unwrap();
     assert!(kind.starts_with("text/plain; version=0.0.4"), "{kind}");
-    read(&answer.body)
+    answer.body
 }
 
 /// The exposition format 0.0.4, as far as it is used.
-fn read(text: &str) -> BTreeMap<String, u64> {
+fn read(text: &str) -> BTreeMap<String, f64> {
     let (mut figures, mut families) = (BTreeMap::new(), Vec::new());
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
@@ -31,6 +40,10 @@ fn read(text: &str) -> BTreeMap<String, u64> {
         while let Some(figure) = lines.next_if(|line| !line.starts_with('#')) {
             let (series, value) = figure.rsplit_once(' ').unwrap();
             let labels = series.strip_prefix(name).unwrap();
+            let parts = ["_bucket", "_sum", "_count"].iter();
+            let part = parts.filter_map(|part| labels.strip_prefix(part)).next();
+            assert_eq!(part.is_some(), kind == "histogram", "{figure}");
+            let labels = part.unwrap_or(labels);
             assert!(labels.is_empty() || is_labels(labels), "{figure}");
             let former = figures.insert(series.to_owned(), value.parse().unwrap());
             assert_eq!(former, None, "{series} comes twice");
@@ -71,7 +84,7 @@ async fn a_device_made_for_it_reads_the_metrics_and_nothing_else() {
         "transom_connections{{listener=\"{}\",principal=\"device\"}}",
         daemon.address()
     );
-    assert_eq!(figures[&own], 1, "{figures:?}");
+    assert_eq!(figures[&own], 1.0, "{figures:?}");
     for path in [
         "/v1/whoami",
         "/v1/sessions",
@@ -116,7 +129,7 @@ async fn nobody_else_reads_the_metrics() {
 async fn the_figures_are_those_of_what_happened() {
     let daemon = TestDaemon::start().await;
     let before = scrape(&daemon).await;
-    let figure = |figures: &BTreeMap<String, u64>, name: &str| figures.get(name).copied().unwrap_or(0);
+    let figure = |figures: &BTreeMap<String, f64>, name: &str| figures.get(name).copied().unwrap_or(0.0);
     let (ends, runs) = (
         daemon.owner().shell("exit 3").await,
         daemon.owner().shell("cat").await,
@@ -154,19 +167,83 @@ async fn the_figures_are_those_of_what_happened() {
         ("transom_failed_credentials_total{cause=\"malformed_token\"}", 3),
         ("transom_refusals_total{cause=\"malformed_token\"}", 3),
         ("transom_refusals_total{cause=\"not_permitted\"}", 1),
+        ("transom_revocation_duration_seconds_count", 1),
+        ("transom_revocation_duration_seconds_bucket{le=\"+Inf\"}", 1),
+        ("transom_keeper_state{state=\"connected\"}", 1),
+        ("transom_keeper_state{state=\"none\"}", -1),
+        ("transom_keeper_losses_total", 0),
+        ("transom_failed_store_writes_total", 0),
     ] {
-        assert_eq!(figure(&after, name), figure(&before, name) + expected, "{name}");
+        let expected = figure(&before, name) + f64::from(expected);
+        assert_eq!(figure(&after, name), expected, "{name}");
     }
     let nothing_shown = "transom_failed_credentials_total{cause=\"unauthenticated\"}";
     assert!(!after.contains_key(nothing_shown), "it is no failure");
-    assert!(after["process_resident_memory_bytes"] > 1 << 20);
+    assert!(after["process_resident_memory_bytes"] > 1e6);
     let owner = "transom_connections{listener=\"unix\",principal=\"owner\"}";
-    assert!(after[owner] >= 1, "{after:?}");
+    assert!(after[owner] >= 1.0, "{after:?}");
     let listener = daemon.address();
     for principal in ["device", "guest", "nobody"] {
         let name = format!("transom_connections{{listener=\"{listener}\",principal=\"{principal}\"}}");
-        assert!(figure(&after, &name) >= 1, "{name}: {after:?}");
+        assert!(figure(&after, &name) >= 1.0, "{name}: {after:?}");
     }
+}
+
+#[tokio::test]
+async fn handshakes_proofs_bytes_and_attachments_are_counted() {
+    let daemon = TestDaemon::start().await;
+    let session = daemon.owner().shell("cat").await;
+    let device = daemon.device(Role::Operator).await;
+    let before = scrape(&daemon).await;
+    let mut writer = device.attach(&session.id, Mode::Write, "0").await;
+    writer.send_input(b"seen\n").await;
+    writer.until("seen").await;
+    let viewer = daemon.owner().attach(&session.id, Mode::View, "0").await;
+    let mut no_tls = TcpStream::connect(daemon.address()).await.unwrap();
+    no_tls.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
+    // The daemon says by an alert that this is no TLS, and closes.
+    let mut alert = Vec::new();
+    no_tls.read_to_end(&mut alert).await.ok();
+    let after = until("the count of what was no handshake", async || {
+        let after = scrape(&daemon).await;
+        (after["transom_broken_handshakes_total{cause=\"tls\"}"] > 0.0).then_some(after)
+    })
+    .await;
+    let grown = |name: &str| after[name] - before[name];
+    for (name, expected) in [
+        ("transom_attachments{mode=\"write\"}", 1.0),
+        ("transom_attachments{mode=\"view\"}", 1.0),
+        ("transom_broken_handshakes_total{cause=\"tls\"}", 1.0),
+        ("transom_skipped_backlogs_total", 0.0),
+    ] {
+        assert_eq!(grown(name), expected, "{name}");
+    }
+    for name in [
+        "transom_handshakes_total",
+        "transom_proofs_total",
+        "transom_accepted_connections_total",
+        "transom_received_bytes_total{transport=\"tls\"}",
+        "transom_sent_bytes_total{transport=\"tls\"}",
+        "transom_received_bytes_total{transport=\"unix\"}",
+        "transom_sent_bytes_total{transport=\"unix\"}",
+        "transom_store_write_duration_seconds_count",
+        "transom_store_write_duration_seconds_sum",
+    ] {
+        assert!(grown(name) > 0.0, "{name}: {after:?}");
+    }
+    assert!((0.0..60.0).contains(&after["transom_event_loop_lag_seconds"]));
+    drop((writer, viewer));
+    until("the end of the attachments", async || {
+        let left = scrape(&daemon).await;
+        let is_over = ["write", "view"]
+            .iter()
+            .all(|mode| left[&format!("transom_attachments{{mode=\"{mode}\"}}")] == 0.0);
+        // What moved on connections that are gone is not forgotten.
+        let sent = "transom_sent_bytes_total{transport=\"tls\"}";
+        assert!(left[sent] >= after[sent]);
+        is_over.then_some(())
+    })
+    .await;
 }
 
 #[tokio::test]

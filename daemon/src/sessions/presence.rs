@@ -30,6 +30,15 @@ pub(crate) struct Counts {
     pub writers: u32,
 }
 
+impl Counts {
+    pub(super) fn plus(self, more: Self) -> Self {
+        Self {
+            viewers: self.viewers.saturating_add(more.viewers),
+            writers: self.writers.saturating_add(more.writers),
+        }
+    }
+}
+
 /// One attachment that is there; dropping it says that it is gone.
 pub(crate) struct Presence {
     record: Arc<Record>,

@@ -5,7 +5,7 @@ use std::{
     pin::pin,
     sync::{
         Arc, OnceLock,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     task::{Context, Poll},
     time::Duration,
@@ -16,6 +16,7 @@ use pairing::TailnetIdentity;
 use tokio::{sync::Notify, time::sleep};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFuture};
 
+use super::Traffic;
 use crate::{
     peer::{LocalProcess, Peer, RemotePeer},
     stream::Socket,
@@ -41,6 +42,9 @@ pub struct Connection {
     room: AtomicUsize,
     /// Who waits for the bound to be lifted.
     reader: AtomicWaker,
+    /// Bytes that were read and written, each by one task at a time.
+    received: AtomicU64,
+    sent: AtomicU64,
     has_begun: AtomicBool,
     /// Requests whose answers have not ended.
     in_flight: AtomicUsize,
@@ -74,6 +78,8 @@ impl Connection {
             is_upgraded: AtomicBool::new(false),
             room: AtomicUsize::new(usize::MAX),
             reader: AtomicWaker::new(),
+            received: AtomicU64::new(0),
+            sent: AtomicU64::new(0),
             has_begun: AtomicBool::new(false),
             in_flight: AtomicUsize::new(0),
             public: AtomicUsize::new(0),
@@ -235,9 +241,23 @@ impl Connection {
 
     /// Notes that so many bytes were read.
     pub(crate) fn has_read(&self, count: usize) {
+        self.received.fetch_add(count as u64, Ordering::Relaxed);
         let less = |room: usize| (room != usize::MAX).then(|| room.saturating_sub(count));
         // Without a bound there is nothing to note.
         let _ = self.room.fetch_update(Ordering::AcqRel, Ordering::Acquire, less);
+    }
+
+    /// Notes that so many bytes were written.
+    pub(crate) fn has_written(&self, count: usize) {
+        self.sent.fetch_add(count as u64, Ordering::Relaxed);
+    }
+
+    /// What was read and written.
+    pub(super) fn traffic(&self) -> Traffic {
+        Traffic {
+            received: self.received.load(Ordering::Relaxed),
+            sent: self.sent.load(Ordering::Relaxed),
+        }
     }
 
     pub(super) fn keep_for_answer(&self) {

@@ -23,6 +23,30 @@ pub(super) struct Table {
     /// Remote connections without owner; the first is the oldest.
     unowned: BTreeSet<ConnectionId>,
     owned: HashMap<Owner, BTreeSet<ConnectionId>>,
+    /// What moved on connections that are gone, local ones and remote ones.
+    gone: [Traffic; 2],
+}
+
+/// Bytes that moved, as they are on the wire.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Traffic {
+    /// Read.
+    pub(crate) received: u64,
+    /// Written.
+    pub(crate) sent: u64,
+}
+
+/// Which connections there are, and what moved on these and on all before them.
+#[derive(Debug)]
+pub(crate) struct Census {
+    /// How many live, by the address that they came to, none for the Unix socket, and by who is at the other end.
+    pub(crate) living: BTreeMap<(Option<SocketAddr>, &'static str), u64>,
+    /// How many were accepted.
+    pub(crate) accepted: u64,
+    /// What moved on the Unix socket.
+    pub(crate) local: Traffic,
+    /// What moved on the listeners.
+    pub(crate) remote: Traffic,
 }
 
 struct Row {
@@ -52,6 +76,13 @@ impl Owner {
     }
 }
 
+impl Traffic {
+    fn add(&mut self, more: Self) {
+        self.received = self.received.saturating_add(more.received);
+        self.sent = self.sent.saturating_add(more.sent);
+    }
+}
+
 impl Table {
     pub(super) fn set_limits(&mut self, limits: Limits) {
         self.limits = limits;
@@ -70,17 +101,24 @@ impl Table {
         self.owned.get(owner).map_or(0, BTreeSet::len)
     }
 
-    pub(super) fn census(&self) -> BTreeMap<(Option<SocketAddr>, &'static str), u64> {
-        let mut counts = BTreeMap::new();
+    pub(super) fn census(&self) -> Census {
+        let mut living = BTreeMap::new();
+        let [mut local, mut remote] = self.gone;
         for row in self.rows.values() {
-            let listener = match row.connection.peer() {
-                Peer::Local(_) => None,
-                Peer::Remote(remote) => Some(remote.listener),
+            let (listener, traffic) = match row.connection.peer() {
+                Peer::Local(_) => (None, &mut local),
+                Peer::Remote(peer) => (Some(peer.listener), &mut remote),
             };
+            traffic.add(row.connection.traffic());
             let principal = row.owner.as_ref().map_or("nobody", Owner::kind);
-            *counts.entry((listener, principal)).or_default() += 1;
+            *living.entry((listener, principal)).or_default() += 1;
         }
-        counts
+        Census {
+            living,
+            accepted: self.last,
+            local,
+            remote,
+        }
     }
 
     pub(super) fn all(&self) -> Vec<Arc<Connection>> {
@@ -181,6 +219,14 @@ impl Table {
         let Some(row) = self.rows.remove(&id) else {
             return;
         };
+        // Under the same lock as a census, so that none misses it or has it twice.
+        let [local, remote] = &mut self.gone;
+        let gone = if row.connection.peer().is_local() {
+            local
+        } else {
+            remote
+        };
+        gone.add(row.connection.traffic());
         self.descriptors -= row.descriptors;
         let Some(owner) = row.owner else { return };
         if let Some(owned) = self.owned.get_mut(&owner) {

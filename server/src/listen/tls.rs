@@ -12,6 +12,7 @@ use super::serve;
 use crate::{
     connections::Connection,
     edge::Edge,
+    metrics::broken,
     peer::{Peer, RemotePeer},
     stream::{Socket, Stream},
 };
@@ -62,34 +63,48 @@ async fn run(stream: Stream, is_userspace: bool, acceptor: TlsAcceptor, edge: Ar
         }
         acceptor.accept(stream).await
     };
-    let Some(tls) = handshake(begin, &connection, edge.access.config.limits.handshake).await else {
-        return;
+    let counts = &edge.access.counts;
+    let tls = match handshake(begin, &connection, edge.access.config.limits.handshake).await {
+        Ok(tls) => {
+            counts.handshakes.add();
+            tls
+        }
+        Err(cause) => {
+            counts.broken_handshakes.count(cause);
+            return;
+        }
     };
     let is_http2 = tls.get_ref().1.alpn_protocol() == Some(b"h2");
     // In a task of its own, so that none has room for both.
     tokio::spawn(serve(tls, is_http2, connection, edge));
 }
 
+/// The stream behind a handshake, or the word for why there is none.
 async fn handshake(
     begin: impl Future<Output = io::Result<TlsStream<Stream>>>,
     connection: &Connection,
     limit: Duration,
-) -> Option<TlsStream<Stream>> {
+) -> Result<TlsStream<Stream>, &'static str> {
     let shaken = tokio::select! {
         biased;
-        () = connection.cut_token().cancelled() => return None,
-        () = connection.ending() => return None,
+        () = connection.cut_token().cancelled() => return Err(broken::CUT),
+        () = connection.ending() => return Err(broken::CUT),
         shaken = timeout(limit, begin) => shaken,
     };
     match shaken {
-        Ok(Ok(tls)) => Some(tls),
+        Ok(Ok(tls)) => Ok(tls),
         Ok(Err(error)) => {
             tracing::debug!(peer = %connection.peer(), %error, "a stranger came no further than the handshake");
-            None
+            Err(match error.kind() {
+                io::ErrorKind::PermissionDenied => broken::NOT_LET_IN,
+                // As which tokio-rustls passes errors of TLS on.
+                io::ErrorKind::InvalidData => broken::TLS,
+                _ => broken::GONE,
+            })
         }
         Err(_) => {
             tracing::debug!(peer = %connection.peer(), "a TLS handshake took too long");
-            None
+            Err(broken::TIMED_OUT)
         }
     }
 }

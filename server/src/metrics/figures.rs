@@ -1,31 +1,92 @@
 //! The figures of the access layer.
 
-use std::fs;
+use std::time::Duration;
 
 use pairing::{GuestPhase, Role};
 
-use super::{Exposition, Kind, Label, Tally};
+use super::{Exposition, Kind, Label, Tally, broken, process};
 use crate::{access::Access, audit::action, clock};
 
-/// Writes all that the access layer knows, as it stands.
-pub(crate) fn write(access: &Access, to: &mut Exposition) {
+/// Writes all that the access layer knows, as it stands; `lag` is how long the event loop let this scrape wait for its turn.
+pub(crate) fn write(access: &Access, lag: Duration, to: &mut Exposition) {
     connections(access, to);
+    handshakes(access, to);
     refusals(access, to);
     trust(access, to);
     happened(access.store.tally(), to);
-    process(to);
+    times(access, lag, to);
+    process::write(access.started, to);
 }
 
 fn connections(access: &Access, to: &mut Exposition) {
+    let census = access.connections().census();
     let mut family = to.family(
         "transom_connections",
         Kind::Gauge,
         "Open connections, by the listener that they came to and by who is at the other end.",
     );
-    for ((listener, principal), count) in access.connections().census() {
+    for ((listener, principal), count) in census.living {
         let listener = listener.map_or(Label::Word("unix"), Label::Address);
         let labels = [("listener", listener), ("principal", Label::Word(principal))];
         family.figure(&labels, count);
+    }
+    to.family(
+        "transom_accepted_connections_total",
+        Kind::Counter,
+        "Connections that were accepted, on all listeners.",
+    )
+    .figure(&[], census.accepted);
+    let ways = [("unix", census.local), ("tls", census.remote)];
+    let mut family = to.family(
+        "transom_received_bytes_total",
+        Kind::Counter,
+        "Bytes read from connections, as they are on the wire.",
+    );
+    for (way, traffic) in ways {
+        family.figure(&[("transport", Label::Word(way))], traffic.received);
+    }
+    let mut family = to.family(
+        "transom_sent_bytes_total",
+        Kind::Counter,
+        "Bytes written to connections, as they are on the wire.",
+    );
+    for (way, traffic) in ways {
+        family.figure(&[("transport", Label::Word(way))], traffic.sent);
+    }
+}
+
+fn handshakes(access: &Access, to: &mut Exposition) {
+    let counts = &access.counts;
+    to.family(
+        "transom_handshakes_total",
+        Kind::Counter,
+        "TLS handshakes that were done.",
+    )
+    .figure(&[], counts.handshakes.get());
+    let mut family = to.family(
+        "transom_broken_handshakes_total",
+        Kind::Counter,
+        "Connections that came no further than the TLS handshake, by why.",
+    );
+    for cause in broken::ALL {
+        family.figure(
+            &[("cause", Label::Word(cause))],
+            counts.broken_handshakes.of(cause),
+        );
+    }
+    to.family(
+        "transom_proofs_total",
+        Kind::Counter,
+        "Proofs of a key for which there was an access token.",
+    )
+    .figure(&[], counts.proofs.get());
+    let mut family = to.family(
+        "transom_failed_proofs_total",
+        Kind::Counter,
+        "Proofs of a key for which there was none, by the code of the problem.",
+    );
+    for (code, count) in counts.failed_proofs.all() {
+        family.figure(&[("cause", Label::Word(code))], count);
     }
 }
 
@@ -35,7 +96,7 @@ fn refusals(access: &Access, to: &mut Exposition) {
         Kind::Counter,
         "Requests that the access layer answered with a problem, by the code of that.",
     );
-    for (code, count) in access.refused.all() {
+    for (code, count) in access.counts.refused.all() {
         family.figure(&[("cause", Label::Word(code))], count);
     }
     let mut family = to.family(
@@ -43,7 +104,7 @@ fn refusals(access: &Access, to: &mut Exposition) {
         Kind::Counter,
         "Those of them in which a token or a proof was shown that was not right.",
     );
-    for (code, count) in access.failed.all() {
+    for (code, count) in access.counts.failed.all() {
         family.figure(&[("cause", Label::Word(code))], count);
     }
 }
@@ -107,25 +168,32 @@ fn happened(tally: &Tally, to: &mut Exposition) {
     .figure(&[], tally.of(action::LOCKED_DOWN));
 }
 
-/// The kernel's word; none where it has none.
-fn process(to: &mut Exposition) {
-    let Some(bytes) = resident_memory() else {
-        return;
-    };
+fn times(access: &Access, lag: Duration, to: &mut Exposition) {
     to.family(
-        "process_resident_memory_bytes",
-        Kind::Gauge,
-        "Memory of the daemon's process that is resident; its keeper and its programs are others.",
+        "transom_revocation_duration_seconds",
+        Kind::Histogram,
+        "From the wish to end a device or a guest until nothing of it can leave any more.",
     )
-    .figure(&[], bytes);
-}
-
-/// `VmRSS` of `/proc/self/status`, which is in units of 1,024 bytes (proc_pid_status(5)).
-fn resident_memory() -> Option<u64> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    let count: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
-    count.checked_mul(1_024)
+    .histogram(&[], &access.counts.revocations);
+    let writes = access.store.writes();
+    to.family(
+        "transom_store_write_duration_seconds",
+        Kind::Histogram,
+        "From the wish to change the store until that is synced to the disk, or has failed.",
+    )
+    .histogram(&[], writes.durations);
+    to.family(
+        "transom_failed_store_writes_total",
+        Kind::Counter,
+        "Changes of the store that have failed.",
+    )
+    .figure(&[], writes.failed);
+    to.family(
+        "transom_event_loop_lag_seconds",
+        Kind::Gauge,
+        "How long this scrape waited for another turn on the event loop, behind whatever was to be done.",
+    )
+    .seconds(&[], lag);
 }
 
 const PAIRING: [(&str, &str); 8] = [
@@ -148,14 +216,3 @@ const ENDS: [(&str, &str, &str); 7] = [
     ("guest", "expired", action::GUEST_EXPIRED),
     ("guest", "burned", action::GUEST_BURNED),
 ];
-
-#[cfg(test)]
-mod tests {
-    use super::resident_memory;
-
-    #[test]
-    fn the_kernel_says_how_much_memory_is_resident() {
-        let bytes = resident_memory().unwrap();
-        assert!((1 << 20..1 << 40).contains(&bytes), "{bytes}");
-    }
-}

@@ -5,13 +5,14 @@ use std::{
     io,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread::JoinHandle,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use rusqlite::{Connection, Transaction, TransactionBehavior, ffi};
 use tokio::sync::oneshot;
 
 use super::StoreError;
+use crate::metrics::{Count, Histogram};
 
 /// The writer's handle. Dropping it lets the jobs that wait be done, then closes the file.
 pub(super) struct Writer {
@@ -32,6 +33,23 @@ pub(super) enum Lane {
 struct Shared {
     lanes: Mutex<Lanes>,
     changed: Condvar,
+    writes: Writes,
+}
+
+/// How long changes took from when they were queued, and how many have failed.
+#[derive(Default)]
+pub(super) struct Writes {
+    pub(super) durations: Histogram,
+    pub(super) failed: Count,
+}
+
+impl Writes {
+    fn count(&self, taken: Duration, is_made: bool) {
+        self.durations.observe(taken);
+        if !is_made {
+            self.failed.add();
+        }
+    }
 }
 
 #[derive(Default)]
@@ -60,11 +78,12 @@ trait Change: Send {
     /// Makes it, and says whether it is to be kept.
     fn make(&mut self, transaction: &Transaction<'_>) -> bool;
 
-    /// Tells whoever waits what came of it; `committed` is what came of the transaction.
-    fn tell(self: Box<Self>, committed: Result<(), StoreError>);
+    /// Tells whoever waits what came of it, and counts it; `committed` is what came of the transaction.
+    fn tell(self: Box<Self>, committed: Result<(), StoreError>, writes: &Writes);
 }
 
 struct Awaited<T, W, F> {
+    queued: Instant,
     work: Option<W>,
     made: Option<Result<T, StoreError>>,
     then: F,
@@ -82,13 +101,15 @@ where
         matches!(self.made, Some(Ok(_)))
     }
 
-    fn tell(self: Box<Self>, committed: Result<(), StoreError>) {
+    fn tell(self: Box<Self>, committed: Result<(), StoreError>, writes: &Writes) {
         let result = match (self.made, committed) {
             (Some(made), Ok(())) => made.inspect(self.then),
             // Its own failure says more than that of all.
             (Some(Err(error)), _) | (_, Err(error)) => Err(error),
             (None, Ok(())) => Err(StoreError::Closed),
         };
+        // Before whoever waits goes on, and may look.
+        writes.count(self.queued.elapsed(), result.is_ok());
         // Nobody waiting is no failure: the work is done all the same.
         let _ = self.reply.send(result);
     }
@@ -138,6 +159,7 @@ impl Writer {
     {
         let (reply, answer) = oneshot::channel();
         let change = Awaited {
+            queued: Instant::now(),
             work: Some(work),
             made: None,
             then,
@@ -145,6 +167,11 @@ impl Writer {
         };
         let queued = self.shared.queue(lane, Job::Change(Box::new(change)));
         told(queued, answer)
+    }
+
+    /// How long changes took.
+    pub(super) fn writes(&self) -> &Writes {
+        &self.shared.writes
     }
 
     #[cfg(test)]
@@ -290,7 +317,7 @@ impl Worker {
         let mut unmoved = 0;
         while let Some(next) = self.shared.next() {
             match next {
-                Next::Changes(changes) => make_all(&mut connection, changes),
+                Next::Changes(changes) => make_all(&mut connection, changes, &self.shared.writes),
                 #[cfg(test)]
                 Next::Alone(work) => work(&mut connection),
             }
@@ -331,13 +358,14 @@ fn move_journal(connection: &Connection) {
 }
 
 /// Makes changes in one transaction, and tells everybody what came of theirs. One that fails takes nothing along.
-fn make_all(connection: &mut Connection, mut changes: Vec<Box<dyn Change>>) {
+fn make_all(connection: &mut Connection, mut changes: Vec<Box<dyn Change>>, writes: &Writes) {
     let committed = make_and_commit(connection, &mut changes);
     for change in changes {
-        change.tell(match &committed {
+        let committed = match &committed {
             Ok(()) => Ok(()),
             Err(error) => Err(StoreError::Sql(copy_of(error))),
-        });
+        };
+        change.tell(committed, writes);
     }
 }
 

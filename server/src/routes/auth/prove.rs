@@ -55,6 +55,7 @@ pub(in crate::routes) async fn prove(
     };
     match holder.and_then(|holder| check(&access, &connection, peer, holder, shown)) {
         Ok(granted) => {
+            access.counts.proofs.add();
             seen(&access, id, peer, now);
             let next_pin = next_pin(&access, id, &audience);
             Ok(Json(Proven {
@@ -63,6 +64,7 @@ pub(in crate::routes) async fn prove(
             }))
         }
         Err(Refused::Proof(refused)) => {
+            access.counts.failed_proofs.count(refused.code());
             note(&access, id, peer, refused, now).await;
             Err(refused.into())
         }
