@@ -1,5 +1,7 @@
 //! `GET /metrics`, and the devices that read it.
 
+mod dashboard;
+
 use std::collections::BTreeMap;
 
 use harness::{Guest, TestDaemon, TlsClient, until};

@@ -31,7 +31,8 @@ pub(crate) fn require_build_tools() -> Result<()> {
 }
 
 /// Installs what the tests need, where it is missing: Chromium, certutil and fonts for the browser's, shells for those of
-/// `shell-init`, Python for an example, OpenSSH for those of the ways over SSH, systemd for what reads its units, and what
+/// `shell-init`, Python for an example, OpenSSH for those of the ways over SSH, systemd for what reads its units, `promtool` for
+/// the metrics, and what
 /// makes a network of a daemon's own.
 ///
 /// # Errors
@@ -159,6 +160,11 @@ const NEEDED: &[Needed] = &[
     Needed {
         package: "systemd",
         is_there: || found("systemd-analyze"),
+    },
+    Needed {
+        // Its `promtool` reads the metrics and the dashboard.
+        package: "prometheus",
+        is_there: || found("promtool"),
     },
     Needed {
         package: "iproute2",
