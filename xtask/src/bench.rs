@@ -15,7 +15,7 @@ use crate::{
 #[derive(clap::Args)]
 pub(crate) struct Bench {
     /// What to measure: `sessions`, the terminal path; `access`, the access layer; `reach`, the ways in; `web`, the
-    /// web app in the system's Chromium.
+    /// web app in the system's Chromium; `operate`, what it costs at rest, a start with a year's state, a scrape.
     name: String,
     /// One array of figures instead of a table; all else goes to stderr.
     #[arg(long)]
@@ -26,7 +26,7 @@ pub(crate) struct Bench {
     /// Show the ratios of a saved run beside this one's.
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
-    /// Measure these figures alone: B1, L2, restart; C1, revoke; S1; flood, echo.
+    /// Measure these figures alone: B1, L2, restart; C1, revoke; S1; flood, echo; idle, start.
     #[arg(long, value_name = "FIGURE")]
     only: Vec<String>,
     /// Measure this binary instead of building the release binary.
@@ -108,5 +108,5 @@ fn build(package: &str, binary: &str) -> Result<PathBuf> {
     Ok(root().join(target).join("release").join(binary))
 }
 
-const NAMES: &[&str] = &["sessions", "access", "reach", WEB];
+const NAMES: &[&str] = &["sessions", "access", "reach", "operate", WEB];
 const WEB: &str = "web";

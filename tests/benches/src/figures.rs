@@ -6,6 +6,7 @@ mod bulk;
 mod echo;
 mod flood;
 mod memory;
+mod operate;
 mod reach;
 mod restart;
 mod screen;
@@ -35,6 +36,11 @@ pub(crate) fn access(selection: &Selection, format: &Format) -> Result<ExitCode>
 /// The same of the ways in.
 pub(crate) fn reach(selection: &Selection, format: &Format) -> Result<ExitCode> {
     measure(reach::MEASURES, selection, format)
+}
+
+/// The same of running it for long.
+pub(crate) fn operate(selection: &Selection, format: &Format) -> Result<ExitCode> {
+    measure(operate::MEASURES, selection, format)
 }
 
 /// The same of the web app.

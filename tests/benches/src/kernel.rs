@@ -19,6 +19,18 @@ pub(crate) fn cpu_seconds(pid: u32) -> Result<f64> {
     Ok(ticks as f64 / USER_HZ)
 }
 
+/// Processor time of the threads that a process has, to the nanosecond.
+pub(crate) fn busy_seconds(pid: u32) -> Result<f64> {
+    let mut nanoseconds = 0;
+    for task in fs::read_dir(format!("/proc/{pid}/task"))? {
+        // A thread may end meanwhile.
+        let stat = fs::read_to_string(task?.path().join("schedstat")).unwrap_or_default();
+        let busy = stat.split_whitespace().next();
+        nanoseconds += busy.and_then(|busy| busy.parse::<u64>().ok()).unwrap_or(0);
+    }
+    Ok(nanoseconds as f64 / 1e9)
+}
+
 /// Processor time of the calling thread, in seconds.
 pub(crate) fn thread_seconds() -> Result<f64> {
     let stat = fs::read_to_string("/proc/thread-self/schedstat")?;

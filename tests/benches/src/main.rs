@@ -49,12 +49,17 @@ fn run(command: Command) -> Result<ExitCode> {
             let (selection, format) = shown.split();
             return figures::web(&selection, &format);
         }
+        Command::Operate(shown) => {
+            let (selection, format) = shown.split();
+            return figures::operate(&selection, &format);
+        }
         Command::Floor { kind, programs } => floor::serve(kind, &programs)?,
         Command::Emit { gate, kind, bytes } => program::emit(&gate, kind, bytes)?,
         Command::History => figures::history()?,
         Command::Open { file } => program::open(&file)?,
         Command::Echo { gate } => program::echo(&gate)?,
         Command::Rest { gate, lines } => program::rest(&gate, lines)?,
+        Command::Tick { gate } => program::tick(&gate)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -76,6 +81,8 @@ enum Command {
     Reach(Shown),
     /// The web app, in a browser: what it loads, the first screen, a flood, echo, the list.
     Web(Shown),
+    /// Running it for long: what it costs at rest, the start with a year's state, a scrape.
+    Operate(Shown),
     /// Serves the least that does the job.
     #[command(hide = true)]
     Floor {
@@ -98,6 +105,9 @@ enum Command {
     /// Writes so many lines, then rests until its terminal goes.
     #[command(hide = true)]
     Rest { gate: PathBuf, lines: u32 },
+    /// Writes a line each second until its terminal goes.
+    #[command(hide = true)]
+    Tick { gate: PathBuf },
 }
 
 /// What is measured, and how it is shown.

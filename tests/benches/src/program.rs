@@ -3,13 +3,13 @@
 use std::{
     io::{Read, Write, stdin, stdout},
     path::Path,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use anyhow::Result;
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
-use crate::{content::Kind, gate::arrive};
+use crate::{content::Kind, gate::arrive, kernel::pause};
 
 /// Waits to be let go, writes, and says how long it took until the terminal had taken all of it.
 pub(crate) fn emit(gate: &Path, kind: Kind, bytes: u64) -> Result<()> {
@@ -73,5 +73,17 @@ pub(crate) fn rest(gate: &Path, lines: u32) -> Result<()> {
     let _bench = arrive(gate)?;
     // The end of its input is the end of its terminal.
     while rustix::io::read(stdin(), &mut [0; 256])? > 0 {}
+    Ok(())
+}
+
+/// Writes a line each second; it ends with its terminal.
+pub(crate) fn tick(gate: &Path) -> Result<()> {
+    let _bench = arrive(gate)?;
+    let mut output = stdout().lock();
+    for line in 0u64.. {
+        writeln!(output, "{line:>8} the quick brown fox jumps over the lazy dog")?;
+        output.flush()?;
+        pause(Duration::from_secs(1))?;
+    }
     Ok(())
 }

@@ -1,6 +1,10 @@
 //! The daemon under test, as its clients meet it.
 
-use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context, Result, ensure};
 use harness::{Answer, DaemonOptions, Device, Owner, TestDaemon};
@@ -143,9 +147,14 @@ impl UnderTest {
 
     /// Another device, without a key: its token opens the daemon by itself.
     pub(crate) fn bearer(&self) -> Result<DeviceAdded> {
+        self.add(None)
+    }
+
+    /// The same in a role.
+    pub(crate) fn add(&self, role: Option<Role>) -> Result<DeviceAdded> {
         let wish = NewDevice {
             label: "a bench".to_owned(),
-            role: None,
+            role,
             expires_in: None,
         };
         let added = self
@@ -193,6 +202,11 @@ impl UnderTest {
         self.runtime.block_on(self.daemon.start_again_with(&options()));
     }
 
+    /// Where all its state is.
+    pub(crate) fn folder(&self) -> &Path {
+        self.daemon.folder()
+    }
+
     pub(crate) fn pid(&self) -> u32 {
         self.daemon.pid()
     }
@@ -217,7 +231,7 @@ impl Drop for UnderTest {
 }
 
 impl Processes {
-    fn of(daemon: u32, keeper: &std::path::Path) -> Result<Self> {
+    fn of(daemon: u32, keeper: &Path) -> Result<Self> {
         let keeper = kernel::listener_of(&keeper.display().to_string(), daemon)?;
         let ours = kernel::binary_of(daemon);
         // A reaper is forked and not executed, so it runs our binary; the program below it does not.

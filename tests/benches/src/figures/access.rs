@@ -12,7 +12,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use super::Measure;
 
 /// As many connections as the system allows.
-fn raise_descriptors() -> Result<()> {
+pub(super) fn raise_descriptors() -> Result<()> {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit {
         current: limit.maximum,
