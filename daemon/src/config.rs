@@ -2,6 +2,7 @@
 
 mod keys;
 mod layers;
+mod manual;
 mod values;
 
 use std::{
@@ -12,6 +13,7 @@ use std::{
 
 pub(crate) use keys::near;
 pub use layers::{Layers, Source};
+pub use manual::{Setting, settings};
 use pairing::{Login, Role};
 #[cfg(not(feature = "tailnet-embedded"))]
 pub(crate) use values::NO_NODE;
