@@ -55,7 +55,7 @@ pub fn run() -> ExitCode {
     }
     // Output of sessions and tokens of the person's pass through: nobody's to read, nor a core file's.
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable).ok();
-    let Cli { verb, on } = match verbs::grouped(Cli::command())
+    let Cli { verb, on } = match command()
         .try_get_matches()
         .and_then(|matches| Cli::from_arg_matches(&matches))
     {
@@ -71,6 +71,12 @@ pub fn run() -> ExitCode {
         verb.run(&Target::of(on))
             .unwrap_or_else(|failure| failure.report(json)),
     )
+}
+
+/// The command with all of its verbs, as shells and manual pages are told of it.
+#[must_use]
+pub fn command() -> clap::Command {
+    verbs::grouped(Cli::command())
 }
 
 #[cfg(test)]
