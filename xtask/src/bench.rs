@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::{
-    steps::{command, root},
+    steps::{command, root, target},
     suite::BROWSER,
     tools,
     web::UI,
@@ -104,8 +104,7 @@ fn build(package: &str, binary: &str) -> Result<PathBuf> {
     let mut cargo = command("cargo", &["build", "--release", "--locked", "--package", package]);
     let status = cargo.status().context("cargo could not be started")?;
     ensure!(status.success(), "`{package}` could not be built");
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    Ok(root().join(target).join("release").join(binary))
+    Ok(target().join("release").join(binary))
 }
 
 const NAMES: &[&str] = &["sessions", "access", "reach", "operate", WEB];

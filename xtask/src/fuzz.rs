@@ -4,7 +4,7 @@ use std::{fs, path::PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::steps::{command, root, run as run_command};
+use crate::steps::{command, host, root, run as run_command, target};
 
 /// What is fuzzed, and for how long.
 #[derive(clap::Args)]
@@ -37,7 +37,7 @@ pub(crate) fn run(fuzz: &Fuzz) -> Result<()> {
             known.join(", ")
         );
     }
-    let target_dir = target_dir();
+    let target_dir = target().join("fuzz");
     let fuzzer = build(&target_dir)?;
     for target in wanted {
         let found = corpora.join(target);
@@ -58,6 +58,7 @@ pub(crate) fn run(fuzz: &Fuzz) -> Result<()> {
 
 /// Builds it with coverage and overflow checks, apart from all other builds, by this compiler: the flags are stable ones.
 fn build(target_dir: &PathBuf) -> Result<PathBuf> {
+    // With a target named, build scripts and macros are built without coverage.
     let triple = host()?;
     let mut cargo = command(
         "cargo",
@@ -80,19 +81,6 @@ fn build(target_dir: &PathBuf) -> Result<PathBuf> {
         .env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true");
     run_command(&mut cargo)?;
     Ok(target_dir.join(triple).join("release/fuzz"))
-}
-
-/// With a target named, build scripts and macros are built without coverage.
-fn host() -> Result<String> {
-    let output = command("rustc", &["--version", "--verbose"]).output()?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    let host = text.lines().find_map(|line| line.strip_prefix("host: "));
-    host.map(str::to_owned).context("rustc says no host")
-}
-
-fn target_dir() -> PathBuf {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    root().join(target).join("fuzz")
 }
 
 const CORPORA: &str = "tests/fuzz/corpus";

@@ -1,8 +1,10 @@
 //! `cargo xtask`: set-up and checks, nothing that the product needs at run time.
 
 mod bench;
+mod dependencies;
 mod fuzz;
 mod generate;
+mod scan;
 mod steps;
 mod suite;
 mod tools;
@@ -21,6 +23,7 @@ fn main() -> ExitCode {
         Task::Gen { check } => generate::run(check),
         Task::Bench(bench) => bench::run(&bench),
         Task::Fuzz(fuzz) => fuzz::run(&fuzz),
+        Task::Scan(scan) => scan::run(&scan),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -65,4 +68,6 @@ enum Task {
     Bench(bench::Bench),
     /// Fuzz what reads bytes of strangers.
     Fuzz(fuzz::Fuzz),
+    /// Look for what is known against the dependencies, the wire and the history.
+    Scan(scan::Scan),
 }

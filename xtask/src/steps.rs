@@ -15,16 +15,45 @@ pub(crate) fn root() -> PathBuf {
         .map_or_else(|| here.to_path_buf(), Path::to_path_buf)
 }
 
-/// Where cargo puts what it builds.
-pub(crate) fn target() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
-}
-
 /// A command that runs in the root of the workspace.
 pub(crate) fn command(program: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(root());
     command
+}
+
+/// Where cargo builds.
+pub(crate) fn target() -> PathBuf {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
+    root().join(target)
+}
+
+/// What this compiler builds for unless it is told otherwise, such as `x86_64-unknown-linux-gnu`.
+///
+/// # Errors
+/// rustc does not say.
+pub(crate) fn host() -> Result<String> {
+    let said = output(&mut command("rustc", &["--version", "--verbose"]))?;
+    let host = said.lines().find_map(|line| line.strip_prefix("host: "));
+    host.map(str::to_owned).context("rustc says no host")
+}
+
+/// What a command prints.
+///
+/// # Errors
+/// Where it cannot be started, does not succeed, or prints no text; the message has what it says of it.
+pub(crate) fn output(command: &mut Command) -> Result<String> {
+    let shown = shown(command);
+    let output = command
+        .output()
+        .with_context(|| format!("`{shown}` could not be started"))?;
+    ensure!(
+        output.status.success(),
+        "`{shown}` ended with {}: {}",
+        output.status,
+        String::from_utf8_lossy(&output.stderr).trim_end()
+    );
+    String::from_utf8(output.stdout).with_context(|| format!("`{shown}` printed no text"))
 }
 
 /// Runs a command to its end.

@@ -5,7 +5,7 @@ use std::process::Command;
 use anyhow::Result;
 
 use crate::{
-    steps::{self, Steps, command, root},
+    steps::{self, Steps, command, root, target},
     tools, web,
 };
 
@@ -80,7 +80,7 @@ fn cargo(verb: &str, arguments: &[&str]) -> Command {
 
 /// Tells the tests which binary they drive.
 fn with_binary(mut command: Command) -> Command {
-    command.env("TEST_TRANSOM_BINARY", steps::target().join("ci/transom"));
+    command.env("TEST_TRANSOM_BINARY", target().join("ci/transom"));
     command
 }
 

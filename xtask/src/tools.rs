@@ -194,7 +194,7 @@ fn has_font(family: &str) -> bool {
 }
 
 /// Whether the program is on the PATH.
-fn found(program: &str) -> bool {
+pub(crate) fn found(program: &str) -> bool {
     std::env::var_os("PATH")
         .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(program).is_file()))
 }

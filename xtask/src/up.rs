@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 
 use crate::{
-    steps::{self, command, root},
+    steps::{self, command, target},
     web,
 };
 
@@ -84,8 +84,4 @@ fn first_steps(transom: &impl Fn(&[&str]) -> Command) -> Result<()> {
         println!("\nThis is no terminal, so nobody can be asked: run `transom pair` in one.");
     }
     Ok(())
-}
-
-fn target() -> std::path::PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), std::path::PathBuf::from)
 }
