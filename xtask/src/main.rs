@@ -2,8 +2,10 @@
 
 mod bench;
 mod dependencies;
+mod dist;
 mod fuzz;
 mod generate;
+mod packages;
 mod scan;
 mod steps;
 mod suite;
@@ -23,6 +25,7 @@ fn main() -> ExitCode {
         Task::Gen { check } => generate::run(check),
         Task::Bench(bench) => bench::run(&bench),
         Task::Fuzz(fuzz) => fuzz::run(&fuzz),
+        Task::Dist(dist) => dist::run(&dist),
         Task::Scan(scan) => scan::run(&scan),
     };
     match outcome {
@@ -68,6 +71,8 @@ enum Task {
     Bench(bench::Bench),
     /// Fuzz what reads bytes of strangers.
     Fuzz(fuzz::Fuzz),
+    /// Make the packages: a tarball, a Debian package, a bill of materials, checksums.
+    Dist(dist::Dist),
     /// Look for what is known against the dependencies, the wire and the history.
     Scan(scan::Scan),
 }

@@ -199,7 +199,8 @@ pub(crate) fn found(program: &str) -> bool {
         .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(program).is_file()))
 }
 
-fn is_root() -> bool {
+/// Whether this user may do everything.
+pub(crate) fn is_root() -> bool {
     output("id", &["-u"]).is_ok_and(|uid| uid.trim() == "0")
 }
 
