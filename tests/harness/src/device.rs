@@ -274,9 +274,7 @@ impl Device {
         // What another task proved meanwhile may have ended as well, with the daemon that it was proven to.
         for _ in 0..MAX_RENEWALS {
             match act(token.clone()).await {
-                Err(Unattached::Refused(refusal))
-                    if refusal.status == 401 && refusal.problem().code == "access_ended" =>
-                {
+                Err(Unattached::Refused(refusal)) if is_stale(&refusal) => {
                     token = self.renew(&refusal, &token).await?;
                 }
                 done => return done,
@@ -289,7 +287,7 @@ impl Device {
     pub async fn request(&self, method: &str, path: &str, body: Option<&impl Serialize>) -> Answer {
         let asked = self.with_access(|token| async move {
             let answer = self.client.request(method, path, Some(&token), body).await;
-            if answer.status == 401 {
+            if answer.status == 401 || is_stale(&answer) {
                 Err(Unattached::Refused(answer))
             } else {
                 Ok(answer)
@@ -438,6 +436,12 @@ impl Device {
 fn expect(proven: &Option<Proven>) -> String {
     let proven = proven.as_ref().expect("it was proven just now");
     proven.access_token.expose().to_owned()
+}
+
+/// Whether the access token may only have ended: where many credentials failed, that is all that is said.
+fn is_stale(refusal: &Answer) -> bool {
+    [401, 429].contains(&refusal.status)
+        && ["access_ended", "too_many_failures"].contains(&refusal.problem().code.as_str())
 }
 
 fn challenge_of(refusal: &Answer) -> String {
