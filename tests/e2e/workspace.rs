@@ -171,6 +171,7 @@ const RANKS: &[(&str, u8)] = &[
     ("xtask", 5),
     ("benches", 6),
     ("e2e", 6),
+    ("soak", 6),
 ];
 
 fn root() -> PathBuf {

@@ -7,6 +7,7 @@ mod fuzz;
 mod generate;
 mod packages;
 mod scan;
+mod soak;
 mod steps;
 mod suite;
 mod tools;
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
         Task::Fuzz(fuzz) => fuzz::run(&fuzz),
         Task::Dist(dist) => dist::run(&dist),
         Task::Scan(scan) => scan::run(&scan),
+        Task::Soak(soak) => soak::run(&soak),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -75,4 +77,6 @@ enum Task {
     Dist(dist::Dist),
     /// Look for what is known against the dependencies, the wire and the history.
     Scan(scan::Scan),
+    /// Let everything happen at once, by a seed, and check what must be true.
+    Soak(soak::Soak),
 }
