@@ -29,7 +29,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
                 io::stdout().write_all(&bytes)?;
                 io::stdout().flush()?;
                 let offset = offset + bytes.len() as u64;
-                followed.say.send(ClientMessage::Ack { offset })?;
+                followed.say.send(ClientMessage::Ack { offset }).ok(); // Who has closed has said why.
             }
             Event::Message(ServerMessage::Exit(_)) => return Ok(()),
             Event::Lost(error) => return Err(error.into()),

@@ -61,10 +61,17 @@ def follow(attachment, line):
             sys.stdout.buffer.write(piece)
             sys.stdout.buffer.flush()
             drawn = offset + len(piece) if kind == OUTPUT else offset
-            attachment.send(struct.pack(">BQ", ACK, drawn))
+            acknowledge(attachment, drawn)
         elif kind == EXIT:
             ended = json.loads(body)
             return 128 + ended["signal"] if ended["code"] is None else ended["code"]
+
+
+def acknowledge(attachment, drawn):
+    try:
+        attachment.send(struct.pack(">BQ", ACK, drawn))
+    except ConnectionClosed:
+        pass  # Whoever has closed has said why, which is still to be read.
 
 
 if __name__ == "__main__":
