@@ -112,7 +112,8 @@ async fn a_listener_of_the_tailnet_may_become_one_of_all_addresses_at_the_same_p
 #[tokio::test]
 async fn a_listener_of_the_tailnet_stays_where_what_shall_be_in_its_place_cannot_be_bound_and_that_is_said() {
     let tailscaled = tailnet();
-    let taken = std::net::TcpListener::bind((NODE, 0)).unwrap();
+    // At all addresses: nobody else has the port at one of them.
+    let taken = std::net::TcpListener::bind(("0.0.0.0", 0)).unwrap();
     let wanted = taken.local_addr().unwrap().port();
     let daemon = configured(listening(&tailscaled, "tailnet:0")).await;
     let at = listener_at(&daemon, NODE).await;
