@@ -130,7 +130,7 @@ pub fn overwrite(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     check(path)?;
     let partial = filled(path, bytes)?;
     rustix::fs::rename(&partial, path).map_err(|errno| failed(path, errno.into()))?;
-    sync_directory(path.parent().unwrap_or(Path::new(".")))
+    sync_directory(folder_of(path))
 }
 
 /// Gives a private file the name of another, which is no more, in one step.
@@ -141,7 +141,7 @@ pub fn supersede(file: &Path, path: &Path) -> Result<(), FileError> {
     check(file)?;
     check(path)?;
     rustix::fs::rename(file, path).map_err(|errno| failed(path, errno.into()))?;
-    sync_directory(path.parent().unwrap_or(Path::new(".")))
+    sync_directory(folder_of(path))
 }
 
 /// Removes a file for good, whatever it is; where there is none, nothing is done.
@@ -150,7 +150,7 @@ pub fn supersede(file: &Path, path: &Path) -> Result<(), FileError> {
 /// When the system says no.
 pub fn remove(path: &Path) -> Result<(), FileError> {
     match rustix::fs::unlink(path) {
-        Ok(()) => sync_directory(path.parent().unwrap_or(Path::new("."))),
+        Ok(()) => sync_directory(folder_of(path)),
         Err(Errno::NOENT) => Ok(()),
         Err(errno) => Err(failed(path, errno.into())),
     }
@@ -170,7 +170,7 @@ pub fn sync(path: &Path) -> Result<(), FileError> {
             .and_then(rustix::fs::fsync)
             .map_err(|errno| failed(path, errno.into()))?;
     }
-    sync_directory(path.parent().unwrap_or(Path::new(".")))
+    sync_directory(folder_of(path))
 }
 
 /// Opens a new, empty private file to be filled and then given its name by [`publish`]; a leftover of a crash is removed.
@@ -202,7 +202,14 @@ pub fn publish(partial: &Path, path: &Path) -> Result<(), FileError> {
         }
         Err(errno) => return Err(failed(path, errno.into())),
     }
-    sync_directory(path.parent().unwrap_or(Path::new(".")))
+    sync_directory(folder_of(path))
+}
+
+/// Where a file is: a bare name is in the working directory.
+fn folder_of(path: &Path) -> &Path {
+    path.parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
 }
 
 /// The name under which a file is filled before [`publish`].
@@ -225,11 +232,7 @@ pub fn directory(path: &Path) -> Result<(), FileError> {
     if made {
         // The umask may have taken the owner's own rights, without which the directory could not even be opened.
         rustix::fs::chmod(path, DIRECTORY_MODE).map_err(|errno| failed(path, errno.into()))?;
-        sync_directory(
-            path.parent()
-                .filter(|parent| !parent.as_os_str().is_empty())
-                .unwrap_or(Path::new(".")),
-        )?;
+        sync_directory(folder_of(path))?;
     }
     match check_directory(path)? {
         true => Ok(()),

@@ -2,13 +2,23 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
-use harness::{TerminalOf, TestDaemon, within};
+use harness::{Finished, TerminalOf, TestDaemon, within};
 use pairing::Role;
 
 use super::{Desk, refusal, rows};
 use crate::sessions::full_disk::SmallDisk;
 
 const WORDS: &str = "correct horse battery";
+
+#[tokio::test]
+async fn a_bare_name_is_a_file_in_the_working_directory() {
+    let daemon = TestDaemon::start().await;
+    let desk = Desk::new();
+    let mut create = daemon.command(&["backup", "create", "bare.backup", "--plain"]);
+    let made = Finished::of(create.current_dir(desk.0.folder())).await;
+    assert_eq!(made.code, 0, "{made:?}");
+    desk.restored(&desk.file("bare.backup")).await;
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_backup_made_while_rows_are_written_is_of_one_moment_and_lets_the_same_devices_in() {
