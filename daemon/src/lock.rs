@@ -105,6 +105,8 @@ impl Lock {
             take()
         });
         match taken {
+            // Whoever had it may have removed its file, in whose place there may be another one: that is not the lock.
+            Ok(()) if !is_at(&file, path).map_err(failed)? => Self::take(path),
             Ok(()) => Ok(Self { file }),
             Err(Errno::WOULDBLOCK) => Err(LockError::AlreadyRunning(
                 path.parent().unwrap_or(path).display().to_string(),
@@ -148,8 +150,7 @@ impl Lock {
     /// The lock that this process has in place of its standard input, which is empty from then on.
     fn passed_on(path: &Path) -> Option<Self> {
         let file = File::from(rustix::stdio::stdin().try_clone_to_owned().ok()?);
-        let (passed, there) = (file.metadata().ok()?, fs::symlink_metadata(path).ok()?);
-        if (passed.dev(), passed.ino()) != (there.dev(), there.ino()) {
+        if !is_at(&file, path).ok()? {
             return None;
         }
         // Of an open file that has the lock already, that changes nothing.
@@ -159,6 +160,16 @@ impl Lock {
         }
         Some(Self { file })
     }
+}
+
+/// Whether a path still names an open file.
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    let there = match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        there => there?,
+    };
+    let open = file.metadata()?;
+    Ok((open.dev(), open.ino()) == (there.dev(), there.ino()))
 }
 
 /// The process that has such a lock on a file, as the kernel lists them (proc_locks(5)).

@@ -41,6 +41,7 @@ impl Offline {
             return Ok(None);
         }
         let lock = Lock::take(&paths.lock())?;
+        backup::finish_under(&paths, &lock)?;
         let Opened {
             store,
             devices,

@@ -98,10 +98,14 @@ fn run_at(
     on_ready: impl FnOnce(&Ready),
 ) -> Result<(), UpError> {
     backup::finish(&paths)?;
-    let (reloads, config) = Reloads::start(&paths, options.flags())?;
+    // A configuration that is refused makes nothing.
+    let (_, config) = Reloads::start(&paths, options.flags())?;
     make_directories(&paths)?;
     passed.check(&paths.socket(), &config.tls)?;
     let lock = Lock::take_to_serve(&paths.lock(), &paths.socket())?;
+    backup::finish_under(&paths, &lock)?;
+    let (reloads, config) = Reloads::start(&paths, options.flags())?;
+    passed.check(&paths.socket(), &config.tls)?;
     log::start(&paths.logs(), &config.log_levels).map_err(UpError::io("write its log"))?;
     let descriptors = DescriptorLimit::current();
     raise_descriptors();

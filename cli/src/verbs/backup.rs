@@ -70,8 +70,10 @@ async fn refuse_in_a_session() -> Result<(), Failure> {
             "back-ups hold the daemon's keys and are for the owner, and this runs inside of a session",
             "run it outside of sessions",
         ),
-        // Where it does not answer, the files say what can be done.
-        Ok(_) | Err(_) => Ok(()),
+        Ok(_) => Ok(()),
+        // Where it does not answer, the files say what can be done; an answer that is no is one.
+        Err(failure) if failure.is_about_the_link() => Ok(()),
+        Err(failure) => Err(failure),
     }
 }
 

@@ -123,7 +123,8 @@ pub(super) fn write(
 /// Where it is damaged, newer, or no back-up.
 pub(super) fn extract(from: Unsealed, folder: &Path) -> Result<Manifest, BackupError> {
     let mut archive = Archive::new(from);
-    let mut members = archive.entries().map_err(damaged)?;
+    // Raw: records about the next member, which may be of any length, are members themselves then, and refused.
+    let mut members = archive.entries().map_err(damaged)?.raw(true);
     let first = members.next().ok_or(BackupError::NotOne)?.map_err(damaged)?;
     let manifest = manifest(first)?;
     files::directory(&folder.join("keys")).map_err(up)?;
@@ -134,11 +135,13 @@ pub(super) fn extract(from: Unsealed, folder: &Path) -> Result<Manifest, BackupE
         let name = name.filter(|name| is_known(name) && member.header().entry_type().is_file());
         let name = name
             .ok_or_else(|| BackupError::Damaged("it has a file in it that belongs into none".to_owned()))?;
-        let found = put(&name, &mut member, &folder.join(&name))?;
-        let Some(place) = missing.iter().position(|part| *part == found) else {
-            return Err(BackupError::Damaged(format!("{name} is not what was written")));
-        };
-        missing.swap_remove(place);
+        let not_it = || BackupError::Damaged(format!("{name} is not what was written"));
+        let place = missing.iter().position(|part| part.name == name);
+        let part = missing.swap_remove(place.ok_or_else(not_it)?);
+        let mut most = (&mut member).take(part.bytes.saturating_add(1));
+        if put(&name, &mut most, &folder.join(&name))? != part {
+            return Err(not_it());
+        }
     }
     if let Some(part) = missing.first() {
         return Err(BackupError::Damaged(format!("{} is missing in it", part.name)));

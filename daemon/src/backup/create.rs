@@ -14,7 +14,7 @@ use super::{
     BackupError, Manifest, Passphrase,
     archive::{self, CONFIGURATION, Content, LOCK_DOWN, STORE},
     error::up,
-    seal::Sealing,
+    seal::{self, Sealing},
     swap,
 };
 use crate::{
@@ -84,8 +84,7 @@ fn gather(paths: &Paths) -> Result<(Manifest, Contents), BackupError> {
         Err(LockError::AlreadyRunning(_)) => None,
         Err(error) => return Err(up(error)),
     };
-    let (keys, store) = keys_and_store(paths)?.ok_or_else(nothing)?;
-    let identity = Identity::load(&paths.keys()).map_err(up)?;
+    let (keys, store, identity) = keys_and_store(paths)?.ok_or_else(nothing)?;
     let identity =
         identity.ok_or_else(|| BackupError::Damaged("keys/identity.pem is missing here".to_owned()))?;
     let mut parts: BTreeMap<String, Content> = keys
@@ -124,16 +123,17 @@ fn gather(paths: &Paths) -> Result<(Manifest, Contents), BackupError> {
 
 type Keys = BTreeMap<String, Vec<u8>>;
 
-/// The keys and the store; the former did not change while the latter was copied. `None` where there is no store.
-fn keys_and_store(paths: &Paths) -> Result<Option<(Keys, StoreCopy)>, BackupError> {
+/// The keys, the store, and the identity of these keys, which did not change while the store was copied. `None` where there is no store.
+fn keys_and_store(paths: &Paths) -> Result<Option<(Keys, StoreCopy, Option<Identity>)>, BackupError> {
     let mut before = keys(&paths.keys())?;
     for _ in 0..TRIES {
         let Some(store) = StoreCopy::of(&paths.store(), &paths.keys()).map_err(up)? else {
             return Ok(None);
         };
+        let identity = Identity::load(&paths.keys()).map_err(up)?;
         let after = keys(&paths.keys())?;
         if before == after {
-            return Ok(Some((after, store)));
+            return Ok(Some((after, store, identity)));
         }
         before = after;
     }
@@ -184,7 +184,11 @@ struct Partial {
 
 impl Partial {
     fn begin(path: &Path) -> Result<Self, BackupError> {
-        let partial = files::partial(path);
+        // A name of its own: two that overlap do not write into each other's.
+        let own = u64::from_be_bytes(seal::random().map_err(BackupError::writing(path))?);
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".{own:016x}"));
+        let partial = files::partial(&path.with_file_name(name));
         let file = files::create_partial(&partial).map_err(|error| match error {
             files::FileError::Io { source, .. } => BackupError::writing(path)(source),
             other => up(other),

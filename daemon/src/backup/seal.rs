@@ -268,7 +268,7 @@ fn decoded(text: &str) -> Option<Vec<u8>> {
     Base64Unpadded::decode_vec(text).ok()
 }
 
-fn random<const N: usize>() -> io::Result<[u8; N]> {
+pub(super) fn random<const N: usize>() -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     ring::rand::SystemRandom::new()
         .fill(&mut bytes)
@@ -310,8 +310,8 @@ const DERIVED: usize = 32;
 
 /// 2¹⁸ rounds over 256 MiB, as the tool `age` does it: about a second.
 const WORK: u8 = 18;
-/// What somebody else may have encrypted it with; more is not tried, as `age` does not.
-const MOST_WORK: u8 = 22;
+/// What somebody else may have encrypted it with: 1 GiB. More is not tried, for a file that is hostile.
+const MOST_WORK: u8 = 20;
 
 #[cfg(test)]
 mod tests;

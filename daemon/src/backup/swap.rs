@@ -132,7 +132,15 @@ pub(crate) fn finish(paths: &Paths) -> Result<(), UpError> {
     if !is_begun(paths) {
         return Ok(());
     }
-    let _lock = Lock::take_to_serve(&paths.lock(), &paths.socket())?;
+    let lock = Lock::take_to_serve(&paths.lock(), &paths.socket())?;
+    finish_under(paths, &lock)
+}
+
+/// The same for who serves: until it had the lock, another restore may have been begun, and done.
+///
+/// # Errors
+/// Where the system says no.
+pub(crate) fn finish_under(paths: &Paths, _lock: &Lock) -> Result<(), UpError> {
     match finish_locked(paths) {
         Ok(()) => Ok(()),
         Err(BackupError::Up(error)) => Err(error),
@@ -172,6 +180,8 @@ pub(super) fn forget(paths: &Paths) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     };
+    // First: of what is half removed nothing may be decided.
+    unless_gone(fs::remove_file(decision(paths)))?;
     unless_gone(fs::remove_file(Item::Configuration.staged(paths)))?;
     unless_gone(fs::remove_dir_all(staging(paths)))
 }

@@ -224,7 +224,7 @@ fn tell(done: &Restoration) -> Result<(), Failure> {
     for path in &done.aside {
         output::note(&format!("what was there is now {}", shown(path)));
     }
-    if done.aside.is_empty() && restored.devices > 0 {
+    if (done.aside.is_empty() || restored.is_anothers) && restored.devices > 0 {
         output::note(
             "who was revoked after it was made is not known here: `transom devices` lists whom it lets in, and `transom \
              revoke` ends who should not be there",

@@ -70,6 +70,7 @@ pub(in crate::backup) struct Opening<R> {
     read: usize,
     number: u64,
     is_over: bool,
+    is_failed: bool,
 }
 
 impl<R: BufRead> Opening<R> {
@@ -81,10 +82,21 @@ impl<R: BufRead> Opening<R> {
             read: 0,
             number: 0,
             is_over: false,
+            is_failed: false,
         }
     }
 
+    /// Opens the next chunk; where that fails nothing is read any more.
     fn open(&mut self) -> io::Result<()> {
+        let opened = self.open_next();
+        if opened.is_err() {
+            self.chunk.clear();
+            self.is_failed = true;
+        }
+        opened
+    }
+
+    fn open_next(&mut self) -> io::Result<()> {
         self.chunk.clear();
         self.read = 0;
         let most = (CHUNK + TAG) as u64;
@@ -92,7 +104,13 @@ impl<R: BufRead> Opening<R> {
         if self.chunk.len() < TAG {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        self.is_over = self.from.fill_buf()?.is_empty();
+        self.is_over = loop {
+            match self.from.fill_buf() {
+                Ok(next) => break next.is_empty(),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        };
         let nonce = nonce(self.number, self.is_over);
         let opened = self.key.open_in_place(nonce, Aad::empty(), &mut self.chunk);
         let length = opened
@@ -110,6 +128,12 @@ impl<R: BufRead> Opening<R> {
 
 impl<R: BufRead> Read for Opening<R> {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        if self.is_failed {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "it was changed or cut off",
+            ));
+        }
         if self.read == self.chunk.len() && !self.is_over {
             self.open()?;
         }

@@ -52,15 +52,18 @@ impl Known {
         now: UnixMillis,
     ) -> Result<Self, StoreError> {
         // Only another key is another daemon: one that is missing or damaged may have been this one.
-        if let Ok(Some(there)) = chain::read(former.keys)
+        let there = chain::read(former.keys);
+        if let Ok(Some(there)) = &there
             && there.id() != key.id()
         {
             return Ok(Self::Another);
         }
+        let never_served = matches!(there, Ok(None));
         let reached = Epoch::of(restored)?;
         let file = Epoch::read(former.keys);
         match Self::of_store(former, (restored, &reached), key, now) {
             Ok(Some(known)) => Ok(known),
+            Ok(None) if never_served && matches!(file, Ok(None)) => Ok(Self::Nothing),
             Ok(None) => Self::of_epoch(file, restored, &reached, None),
             Err(error) => Self::of_epoch(file, restored, &reached, Some(&error)),
         }
@@ -114,13 +117,11 @@ impl Known {
             |error| format!("the store that is here cannot be used ({error})"),
         );
         let row = match (file, error) {
-            // No daemon ever served here.
-            (Ok(None), None) => return Ok(Self::Nothing),
             (Ok(Some(file)), _) if has(restored, &file.last)? && file.revocations <= reached.revocations => {
                 return Ok(Self::Nothing);
             }
             (Ok(Some(file)), _) => Some(file.last.sequence),
-            (Ok(None), Some(_)) | (Err(_), _) => None,
+            (Ok(None) | Err(_), _) => None,
         };
         Ok(Self::Row { row, why })
     }

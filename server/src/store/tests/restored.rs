@@ -150,6 +150,18 @@ async fn where_it_is_not_known_who_was_revoked_nobody_comes_back_before_that_is_
 }
 
 #[tokio::test]
+async fn where_all_but_the_key_of_its_trail_is_gone_a_daemon_served_all_the_same() {
+    let home = of_two().await;
+    let folder = backup(home.path());
+    revoke(home.path(), 2).await;
+    for file in ["transom.db", "keys/epoch"] {
+        fs::remove_file(home.path().join(file)).unwrap();
+    }
+    let undecided = restored(folder.path(), Some(home.path()), Trust::AsKnown).unwrap_err();
+    assert!(matches!(undecided, StoreError::Undecided { .. }), "{undecided}");
+}
+
+#[tokio::test]
 async fn a_backup_that_is_as_new_as_what_is_there_needs_no_decision_whatever_became_of_that() {
     let home = of_two().await;
     let folders = [(); 3].map(|()| backup(home.path()));
