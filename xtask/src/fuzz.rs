@@ -56,7 +56,7 @@ pub(crate) fn run(fuzz: &Fuzz) -> Result<()> {
     Ok(())
 }
 
-/// Builds it with coverage and overflow checks, apart from all other builds, by this compiler: the flags are stable ones.
+/// Builds it with coverage and debug assertions, apart from all other builds, by this compiler: the flags are stable ones.
 fn build(target_dir: &PathBuf) -> Result<PathBuf> {
     // With a target named, build scripts and macros are built without coverage.
     let triple = host()?;

@@ -49,7 +49,9 @@ pub(crate) fn run(dir: Option<&Path>) -> Result<()> {
         daemon.kill().ok();
     }
     started?;
-    println!("\nThe daemon runs in this terminal; Ctrl-C ends it, and its sessions with it.");
+    println!(
+        "\nThe daemon runs in this terminal; Ctrl-C ends it; its sessions go on (`transom shutdown --sessions` ends both)."
+    );
     let status = daemon.wait()?;
     ensure!(status.success(), "the daemon ended with {status}");
     Ok(())

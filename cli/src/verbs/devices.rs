@@ -14,7 +14,7 @@ use crate::{client::Client, duration, exit, failure::Failure, output, table::Tab
 pub(crate) struct Args {
     #[command(subcommand)]
     verb: Option<DevicesVerb>,
-    /// Print the devices as a JSON array
+    /// Print the result as JSON
     #[arg(long, global = true)]
     pub(super) json: bool,
 }
