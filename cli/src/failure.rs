@@ -24,6 +24,20 @@ pub(crate) enum Failure {
     },
 }
 
+/// An error with its causes, each said once.
+pub(crate) fn with_causes(error: &dyn Error) -> String {
+    let mut detail = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let words = error.to_string();
+        if !detail.contains(&words) {
+            detail = format!("{detail}: {words}");
+        }
+        cause = error.source();
+    }
+    detail
+}
+
 impl Failure {
     /// The operation failed.
     pub(crate) fn failed(code: &str, detail: impl Into<String>, hint: impl Into<String>) -> Self {

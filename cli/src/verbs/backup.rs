@@ -16,7 +16,7 @@ use super::offline;
 use crate::{
     client::{self, Client},
     escape::escape,
-    failure::Failure,
+    failure::{Failure, with_causes},
 };
 
 /// Arguments of `backup`.
@@ -82,15 +82,7 @@ fn refused(detail: &str, hint: &str) -> Result<(), Failure> {
 }
 
 fn failure(error: &BackupError) -> Failure {
-    let mut detail = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        let words = error.to_string();
-        if !detail.contains(&words) {
-            detail = format!("{detail}: {words}");
-        }
-        cause = error.source();
-    }
+    let detail = with_causes(error);
     match error.is_configuration() {
         true => Failure::configuration(detail, error.hint()),
         false => Failure::failed(error.code(), detail, error.hint()),

@@ -6,7 +6,13 @@ use clap::Parser;
 use daemon::{UpError, UpOptions};
 use protocol::access::Ready;
 
-use crate::{escape::escape, exit, failure::Failure, output, wrap::wrap};
+use crate::{
+    escape::escape,
+    exit,
+    failure::{Failure, with_causes},
+    output,
+    wrap::wrap,
+};
 
 /// Arguments of `up`.
 #[derive(Debug, clap::Args)]
@@ -94,15 +100,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
 
 /// The failure with its causes.
 pub(super) fn failure(error: &UpError) -> Failure {
-    let mut detail = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        let words = error.to_string();
-        if !detail.contains(&words) {
-            detail = format!("{detail}: {words}");
-        }
-        cause = error.source();
-    }
+    let detail = with_causes(error);
     match error.is_configuration() {
         true => Failure::configuration(detail, error.hint()),
         false => Failure::failed("start_failed", detail, error.hint()),
