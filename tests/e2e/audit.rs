@@ -2,7 +2,7 @@
 
 use std::{path::Path, time::Duration};
 
-use harness::{DaemonOptions, TestDaemon, until, within};
+use harness::{DaemonOptions, SmallDisk, TestDaemon, until, within};
 use pairing::Role;
 use protocol::{
     attach::{Mode, ServerMessage},
@@ -10,8 +10,6 @@ use protocol::{
 };
 use rusqlite::Connection;
 use serde_json::json;
-
-use crate::sessions::full_disk::SmallDisk;
 
 #[tokio::test]
 async fn what_happens_to_a_device_and_to_a_session_stands_in_the_trail() {

@@ -10,7 +10,7 @@ mod change;
 mod close_codes;
 mod create;
 mod flood;
-pub(crate) mod full_disk;
+mod full_disk;
 mod idle;
 mod input;
 mod keep;

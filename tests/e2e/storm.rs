@@ -11,7 +11,9 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use harness::{DaemonOptions, Finished, Gate, Owner, Pacer, TerminalOf, TestDaemon, another_build, until};
+use harness::{
+    Chance, DaemonOptions, Finished, Gate, Owner, Pacer, TerminalOf, TestDaemon, another_build, until,
+};
 use protocol::sessions::{Output, Session};
 use tokio::{
     io::AsyncWriteExt,
@@ -45,7 +47,7 @@ async fn they_go_on_where_each_next_daemon_is_of_another_build_than_the_last() {
 
 /// Kills daemons of these builds, one after the other, under sessions and those who follow them.
 async fn storm(builds: &[DaemonOptions]) {
-    let mut chance = Chance::new();
+    let mut chance = chance();
     let kills: usize = std::env::var("STORM").map_or(20, |count| count.parse().unwrap());
     let mut builds = builds.iter().cycle();
     let mut next_build = || builds.next().unwrap();
@@ -269,28 +271,17 @@ async fn whole_output(owner: &Owner, session: &Session) -> Vec<u8> {
     }
 }
 
-/// Numbers by chance, the same again from the same seed (splitmix64).
-struct Chance(u64);
-
-impl Chance {
-    fn new() -> Self {
-        let now = || {
-            SystemTime::now()
-                .duration_since(UNIX_EPOCH)
-                .unwrap()
-                .subsec_nanos()
-        };
-        let seed = std::env::var("STORM_SEED").map_or_else(|_| now().into(), |seed| seed.parse().unwrap());
-        eprintln!("STORM_SEED={seed} chooses the same moments again");
-        Self(seed)
-    }
-
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % limit
-    }
+/// Chance from the seed that was asked for, else from the clock; says which.
+fn chance() -> Chance {
+    let now = || {
+        SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap()
+            .subsec_nanos()
+    };
+    let seed = std::env::var("STORM_SEED").map_or_else(|_| now().into(), |seed| seed.parse().unwrap());
+    eprintln!("STORM_SEED={seed} chooses the same moments again");
+    Chance::new(seed)
 }
 
 const COUNTERS: usize = 10;

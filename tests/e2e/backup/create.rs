@@ -2,11 +2,10 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
-use harness::{Finished, TerminalOf, TestDaemon, within};
+use harness::{Finished, SmallDisk, TerminalOf, TestDaemon, within};
 use pairing::Role;
 
 use super::{Desk, refusal, rows};
-use crate::sessions::full_disk::SmallDisk;
 
 const WORDS: &str = "correct horse battery";
 

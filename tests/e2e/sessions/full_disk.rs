@@ -1,14 +1,8 @@
 //! A disk that is full.
 
-use std::{
-    fs::{self, File},
-    io::Write,
-    path::{Path, PathBuf},
-    process::Command,
-    sync::Arc,
-};
+use std::{fs, sync::Arc};
 
-use harness::{DaemonOptions, TerminalOf, TestDaemon, until};
+use harness::{DaemonOptions, SmallDisk, TerminalOf, TestDaemon, until};
 use pairing::Role;
 use protocol::{
     attach::{CLOSE_NOT_PERMITTED, Mode, ServerMessage, UNWRITTEN},
@@ -209,58 +203,4 @@ async fn a_start_on_a_full_disk_blames_the_disk_and_nothing_that_is_on_it() {
     }
     disk.fill();
     blamed("none at all").await;
-}
-
-/// A few megabytes of disk in a folder, until it is dropped.
-pub(crate) struct SmallDisk(PathBuf);
-
-impl SmallDisk {
-    /// Fails where this user may not mount.
-    pub(crate) fn over(folder: PathBuf) -> Self {
-        fs::create_dir_all(&folder).unwrap();
-        let mut mount = Command::new("mount");
-        mount
-            .args(["-t", "tmpfs", "-o", "size=8m,mode=700", "tmpfs"])
-            .arg(&folder);
-        let done = mount.output().unwrap();
-        let why = String::from_utf8_lossy(&done.stderr);
-        assert!(
-            done.status.success(),
-            "run this test as root, who may mount a small disk: {why}"
-        );
-        Self(folder)
-    }
-
-    fn filler(&self) -> PathBuf {
-        self.0.join("ballast")
-    }
-
-    pub(crate) fn fill(&self) {
-        let mut ballast = File::create(self.filler()).unwrap();
-        while ballast.write(&[0; 4096]).is_ok() {}
-    }
-
-    pub(crate) fn make_room(&self) {
-        fs::remove_file(self.filler()).unwrap();
-    }
-
-    /// Whether a file of the session holds the text.
-    fn holds(&self, session: &str, text: &str) -> bool {
-        let files = fs::read_dir(self.0.join(session)).into_iter().flatten().flatten();
-        files
-            .map(|file| file.path())
-            .any(|file| has(&file, text.as_bytes()))
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        // Lazily: the daemon has files open there.
-        Command::new("umount").arg("-l").arg(&self.0).output().ok();
-    }
-}
-
-fn has(file: &Path, text: &[u8]) -> bool {
-    let bytes = fs::read(file).unwrap_or_default();
-    bytes.windows(text.len()).any(|window| window == text)
 }
