@@ -350,12 +350,16 @@ async fn shut(
     deadline: tokio::time::Instant,
 ) -> u64 {
     let (standings, guests, mut ended) = end_all(access);
-    // Not before: what it has found stays shut until everything has ended.
-    access.lockdown.watch.pause();
+    if own.is_some() {
+        // The file is this daemon's own, and whoever asked for it may be remote and shall have the answer.
+        access.lockdown.watch.pause();
+    }
     access.lockdown.close().await;
     let closed = ended.count() as u64;
     let own = own.and_then(|id| ended.take(id));
     ended.cut_now();
+    // What was found is shut by the look alone until every stream is cut.
+    access.lockdown.watch.pause();
     let written = access.store.end_guests(guests, clock::latest(), row);
     let (written, ()) = tokio::join!(timeout_at(deadline, written), all_quiet(&standings));
     own.into_iter().for_each(cut_after_answer);
