@@ -27,6 +27,10 @@ fn open_with(path: &Path, migrations: &[&str], now: UnixMillis) -> Result<Connec
     let found = examine(path, migrations.len())?;
     let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     if found < migrations.len() {
+        // Each row may be written anew.
+        if let Some(reason) = damage(&connection)? {
+            return Err(StoreError::corrupt(path, reason));
+        }
         copy_aside(&connection, path, found, now)?;
         let transaction = connection.transaction()?;
         migrate(&transaction, migrations, found)?;
@@ -60,19 +64,56 @@ fn create(path: &Path, migrations: &[&str]) -> Result<(), StoreError> {
     Ok(files::publish(&partial, path)?)
 }
 
-/// Looks at a file without changing a byte of it, and says its version.
+/// Looks at a file without changing a byte of it, and says its version. The rows of the audit trail, of which there are as many as
+/// a year wrote and by which nobody comes in, are left to the writer: it looks at them before it writes.
 fn examine(path: &Path, supported: usize) -> Result<usize, StoreError> {
     let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    examine_by(&connection, path, supported)
+    examine_by(&connection, (path, supported), damage_beside_the_trail)
 }
 
-/// The same of the present version's by a connection that is there.
+/// The same of the present version's by a connection that is there, and of all rows.
 pub(super) fn look(connection: &Connection, path: &Path) -> Result<(usize, usize), StoreError> {
-    let found = examine_by(connection, path, MIGRATIONS.len())?;
+    let found = examine_by(connection, (path, MIGRATIONS.len()), damage)?;
     Ok((found, MIGRATIONS.len()))
 }
 
-fn examine_by(connection: &Connection, path: &Path, supported: usize) -> Result<usize, StoreError> {
+/// What is damaged in the file, in SQLite's words.
+pub(super) fn damage(connection: &Connection) -> rusqlite::Result<Option<String>> {
+    let verdict = connection.pragma_query_value(None, "quick_check", |row| row.get(0));
+    verdict.map(fault)
+}
+
+fn damage_beside_the_trail(connection: &Connection) -> rusqlite::Result<Option<String>> {
+    // Of the trail each page is read, but no row.
+    connection.query_row("SELECT count(*) FROM audit", [], |_| Ok(()))?;
+    let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'audit' AND name NOT GLOB 'sqlite_*'";
+    let mut tables = connection.prepare(tables)?;
+    let mut tables = tables.query([])?;
+    while let Some(table) = tables.next()? {
+        let table: String = table.get(0)?;
+        let mut verdict = None;
+        connection.pragma(None, "quick_check", table, |row| {
+            verdict.get_or_insert(row.get(0)?);
+            Ok(())
+        })?;
+        let fault = verdict.and_then(fault);
+        if fault.is_some() {
+            return Ok(fault);
+        }
+    }
+    Ok(None)
+}
+
+/// The first of what was found, unless that is nothing.
+fn fault(verdict: String) -> Option<String> {
+    (verdict != "ok").then(|| verdict.lines().next().unwrap_or_default().to_owned())
+}
+
+fn examine_by(
+    connection: &Connection,
+    (path, supported): (&Path, usize),
+    damage: fn(&Connection) -> rusqlite::Result<Option<String>>,
+) -> Result<usize, StoreError> {
     let number = |pragma: &str| connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
     if number("application_id")? != i64::from(APPLICATION) {
         return Err(StoreError::corrupt(path, "it is not a store of this program"));
@@ -86,14 +127,11 @@ fn examine_by(connection: &Connection, path: &Path, supported: usize) -> Result<
             supported: supported as i64,
         });
     }
-    let verdict: String = connection.pragma_query_value(None, "quick_check", |row| row.get(0))?;
-    if found == 0 || verdict != "ok" {
-        return Err(StoreError::corrupt(
-            path,
-            verdict.lines().next().unwrap_or_default(),
-        ));
+    match damage(connection)? {
+        Some(reason) => Err(StoreError::corrupt(path, reason)),
+        None if found == 0 => Err(StoreError::corrupt(path, "it has no version")),
+        None => Ok(found),
     }
-    Ok(found)
 }
 
 fn migrate(transaction: &Transaction<'_>, migrations: &[&str], found: usize) -> Result<(), StoreError> {

@@ -3,6 +3,7 @@
 use std::{
     collections::VecDeque,
     io,
+    path::PathBuf,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread::JoinHandle,
     time::{Duration, Instant},
@@ -11,7 +12,7 @@ use std::{
 use rusqlite::{Connection, Transaction, TransactionBehavior, ffi};
 use tokio::sync::oneshot;
 
-use super::StoreError;
+use super::{StoreError, schema};
 use crate::metrics::{Count, Histogram};
 
 /// The writer's handle. Dropping it lets the jobs that wait be done, then closes the file.
@@ -314,9 +315,16 @@ impl Worker {
         if let Err(error) = connection.pragma_update(None, "wal_autocheckpoint", MOST_UNMOVED) {
             tracing::warn!(%error, "the store's journal is moved into its file by jobs that somebody waits for");
         }
+        let damage = damage(&connection);
         let mut unmoved = 0;
         while let Some(next) = self.shared.next() {
             match next {
+                Next::Changes(changes) if let Some((path, reason)) = &damage => {
+                    for change in changes {
+                        let refused = Err(StoreError::corrupt(path, reason));
+                        change.tell(refused, &self.shared.writes);
+                    }
+                }
                 Next::Changes(changes) => make_all(&mut connection, changes, &self.shared.writes),
                 #[cfg(test)]
                 Next::Alone(work) => work(&mut connection),
@@ -348,6 +356,15 @@ impl Drop for Worker {
         drop(lanes);
         drop(waiting);
     }
+}
+
+/// What is damaged, and in which file: nothing is written to it then, as that may damage more.
+fn damage(connection: &Connection) -> Option<(PathBuf, String)> {
+    let reason = schema::damage(connection).unwrap_or_else(|error| Some(error.to_string()))?;
+    let path = PathBuf::from(connection.path().unwrap_or_default());
+    let error = StoreError::corrupt(&path, &reason);
+    tracing::error!(%error, "nothing is written to the store, and whatever has to be is refused");
+    Some((path, reason))
 }
 
 /// Moves what the journal has into the file, and syncs it, as far as no reader is in the way (SQLite, "Write-Ahead Logging").

@@ -59,6 +59,34 @@ async fn a_trail_that_nobody_touched_is_whole() {
 }
 
 #[tokio::test]
+async fn nothing_is_written_to_a_store_whose_trail_is_damaged_and_its_devices_are_known() {
+    let home = written(500).await;
+    let store = open(home.path()).unwrap().store;
+    let paired = row(action::PAIRING_COMMITTED, device(1).id);
+    store.commit_device(device(1), paired).await.unwrap();
+    drop(store);
+    let path = home.path().join("transom.db");
+    let mut bytes = fs::read(&path).unwrap();
+    // The first page of rows, which begins as each that has no pages below it (SQLite, "Database File Format", 1.6).
+    let rows = "unix:uid=1000".as_bytes();
+    let has_rows = |page: &[u8]| page[0] == 0x0d && page.windows(rows.len()).any(|there| there == rows);
+    let page = bytes.chunks(PAGE).position(has_rows).unwrap() * PAGE;
+    // All but its head, by which the page itself looks well.
+    bytes[page + 8..page + PAGE].fill(0xa5);
+    fs::write(&path, &bytes).unwrap();
+    let opened = open(home.path()).unwrap();
+    assert_eq!(opened.devices.len(), 1);
+    let refused = opened.store.append_audit(row("a", "b")).await.unwrap_err();
+    assert!(refused.to_string().contains("transom.db is damaged"), "{refused}");
+    assert!(matches!(refused, StoreError::Corrupt { .. }), "{refused:?}");
+    let revoked = row(action::DEVICE_REVOKED, device(1).id);
+    let revoked = opened.store.revoke_device(tombstone(1, NOW), revoked).await;
+    assert!(matches!(revoked, Err(StoreError::Corrupt { .. })), "{revoked:?}");
+    drop(opened);
+    assert_eq!(fs::read(&path).unwrap(), bytes);
+}
+
+#[tokio::test]
 async fn an_empty_trail_is_whole() {
     let home = written(0).await;
     let verdict = reader(home.path()).verify().unwrap();
@@ -448,3 +476,6 @@ async fn rows_that_could_not_be_written_leave_no_hole() {
     let verdict = reader(home.path()).verify().unwrap();
     assert_eq!((verdict.last, verdict.faults), (Some(2), vec![]));
 }
+
+/// Bytes of a page of the store's file.
+const PAGE: usize = 4096;
