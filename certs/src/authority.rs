@@ -247,7 +247,7 @@ fn distinguished_name(instance: &str, what: &str) -> rcgen::DistinguishedName {
 const FILE: &str = "ca.pem";
 const ISSUER: &str = "issuer";
 
-/// Two years, in days of 24 hours (access.md 9).
+/// Two years, in days of 24 hours.
 const AUTHORITY_LIFE: Duration = Duration::from_secs(730 * 24 * 60 * 60);
 
 #[cfg(test)]

@@ -132,7 +132,7 @@ pub fn pem_of(leaf: &CertificateDer<'_>) -> String {
 
 const LEAF_FILE: &str = "certificate.pem";
 
-/// A new leaf comes while the former is still good for so long (access.md 9).
+/// A new leaf comes while the former is still good for so long.
 pub const RENEWAL: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 #[cfg(test)]

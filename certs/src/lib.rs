@@ -2,7 +2,7 @@
 //!
 //! Only [`files`] touches the disk; time is an argument. The identity key is what must not be
 //! lost; the leaf made with it is kept too, and made again whenever it is missing, damaged, for other names or near its end, so
-//! a crash between the two costs nothing (access.md 9).
+//! a crash between the two costs nothing.
 
 pub mod authority;
 pub mod error;

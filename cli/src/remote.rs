@@ -1,4 +1,4 @@
-//! Remote daemons, and this command as a device of theirs (access.md 5, "the CLI as a device").
+//! Remote daemons, and this command as a device of theirs.
 //!
 //! A remote is reached over TLS with the one key that was agreed to. What makes this machine its device, a key and a token,
 //! is in a private file per remote; access tokens are in memory only.

@@ -1,4 +1,4 @@
-//! Who this is to a daemon elsewhere: the device token, and the access tokens that a proof of its key gives (access.md 4).
+//! Who this is to a daemon elsewhere: the device token, and the access tokens that a proof of its key gives.
 
 use std::time::Duration;
 
@@ -195,7 +195,7 @@ fn not_understood(error: &serde_json::Error) -> Error {
 
 /// How many challenges are signed for one access token: one may be stale, and the next is not.
 const TRIES: usize = 2;
-/// How long the challenge of a 401 is signed: it lives for 60 s (access.md 4).
+/// How long the challenge of a 401 is signed: it lives for 60 s.
 const FRESH: Duration = Duration::from_secs(45);
 /// How long an answer of this lane may take over a bad link.
 const PATIENCE: Duration = Duration::from_secs(20);

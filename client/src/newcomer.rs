@@ -1,4 +1,4 @@
-//! A program on its way to become a device of a daemon (access.md 5).
+//! A program on its way to become a device of a daemon.
 
 use std::time::Duration;
 

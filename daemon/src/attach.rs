@@ -1,4 +1,4 @@
-//! Following a session over a WebSocket (sessions.md 4).
+//! Following a session over a WebSocket (`docs/attach.md`).
 
 mod client;
 mod incoming;

@@ -1,4 +1,4 @@
-//! Reload (access.md 10): another configuration, or another certificate, while the daemon serves.
+//! Reload: another configuration, or another certificate, while the daemon serves.
 //!
 //! One at a time. What is configured is read and checked whole before anything changes.
 

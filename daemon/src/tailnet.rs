@@ -1,5 +1,5 @@
-//! The tailnet of this machine, by its tailscaled, or by a node of the daemon's own: who is behind an address, and what this node
-//! is (access.md 2).
+//! The tailnet of this machine, by its tailscaled, or by a node of the daemon's own: who is behind an
+//! address, and what this node is.
 
 mod cache;
 pub(crate) mod certificate;

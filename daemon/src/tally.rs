@@ -37,7 +37,7 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// That of access.md 8.
+    /// That of a daemon; tests take a faster one.
     pub(crate) const DEFAULT: Self = Self {
         period: Duration::from_secs(10),
         retry: Duration::from_secs(1),

@@ -1,4 +1,4 @@
-//! Proof of possession: challenges out, proofs in, access tokens for them (access.md 4).
+//! Proof of possession: challenges out, proofs in, access tokens for them.
 
 use core::fmt;
 use core::time::Duration;

@@ -26,7 +26,7 @@ impl UnixMillis {
     }
 }
 
-/// One reading of both clocks by which something can be over (access.md 7).
+/// One reading of both clocks by which something can be over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clocks {
     /// What people and other machines go by; anybody may set it forward or back.

@@ -1,4 +1,4 @@
-//! The attach protocol: binary WebSocket messages of one type byte and a body, integers big-endian (sessions.md 4).
+//! The attach protocol: binary WebSocket messages of one type byte and a body, integers big-endian.
 //!
 //! # Opening
 //!

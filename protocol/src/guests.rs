@@ -1,4 +1,4 @@
-//! Bodies about guests (access.md 5).
+//! Bodies about guests.
 
 use jiff::Timestamp;
 use pairing::GuestId;

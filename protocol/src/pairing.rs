@@ -1,4 +1,4 @@
-//! The bodies of pairing (access.md 5; words of RFC 8628).
+//! The bodies of pairing (in the words of RFC 8628).
 
 use jiff::Timestamp;
 use pairing::{DeviceId, OfferId, OfferSecret, RequestId, Role};

@@ -419,7 +419,7 @@ impl Access {
     }
 }
 
-/// How long a device may stay away without a configuration: 90 days (access.md 5).
+/// How long a device may stay away without a configuration: 90 days.
 const IDLE_EXPIRY: Duration = Duration::from_secs(90 * 24 * 3600);
 /// How long a look at the disk is waited for where nothing depends on it that is to be safe.
 const LOOK: Duration = Duration::from_secs(1);

@@ -1,5 +1,5 @@
 //! Failed credentials: beyond a number from one peer, the failures themselves are refused. What is right is never refused for
-//! what others got wrong, so there is no lock-out to lift (access.md 6).
+//! what others got wrong, so there is no lock-out to lift.
 
 use std::{
     collections::HashMap,

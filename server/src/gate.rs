@@ -1,4 +1,4 @@
-//! The Host and Origin gate: the first thing on every request of a TLS listener (access.md 6).
+//! The Host and Origin gate: the first thing on every request of a TLS listener.
 //!
 //! It stops DNS rebinding, pages of other origins and cross-site WebSockets before anything is authenticated.
 

@@ -1,4 +1,4 @@
-//! The security headers that every answer carries (access.md 6).
+//! The security headers that every answer carries.
 
 use std::cell::RefCell;
 

@@ -1,4 +1,4 @@
-//! Bounds of the access layer, each with its unit and its reason (access.md 6).
+//! Bounds of the access layer, each with its unit and its reason.
 
 use std::time::Duration;
 
@@ -92,10 +92,10 @@ pub(crate) const BEFORE_TOKEN: usize = 5 + 16 * 1024 + 256;
 /// Bytes of a WebSocket's first frame: a token has fewer than 100.
 pub(crate) const FIRST_FRAME: usize = 512;
 
-/// Time for one attempt at a close frame before a revoked stream is cut (access.md 7).
+/// Time for one attempt at a close frame before a revoked stream is cut.
 pub(crate) const CLOSE_FRAME: Duration = Duration::from_millis(20);
 
-/// Time for the caller's own connection to carry its answer away before it is cut (access.md 7).
+/// Time for the caller's own connection to carry its answer away before it is cut.
 pub(crate) const OWN_ANSWER: Duration = Duration::from_millis(50);
 
 /// Time that a stop waits for tasks whose streams were cut; they only have to notice.

@@ -1,4 +1,4 @@
-//! Lock-down (access.md 7): every remote way in is closed, also after a restart, until the owner opens them again.
+//! Lock-down: every remote way in is closed, also after a restart, until the owner opens them again.
 
 mod lift;
 mod watch;

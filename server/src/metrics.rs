@@ -1,4 +1,4 @@
-//! What a scrape is told (access.md 3): figures of the access layer, and of the product behind it.
+//! What a scrape is told: figures of the access layer, and of the product behind it.
 //!
 //! A label's value is a word of the program's own or an address that it listens at, by its type: no name, id or secret can get
 //! into one.

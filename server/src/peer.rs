@@ -63,7 +63,7 @@ impl Peer {
     }
 
     /// One peer for limits: a node of the tailnet, an IPv4 address, an IPv6 /64, all of loopback, which is also whoever comes
-    /// from the very address that they come to, or the Unix socket (access.md 2).
+    /// from the very address that they come to, or the Unix socket.
     pub(crate) fn limit_key(&self) -> String {
         let Self::Remote(remote) = self else {
             return "local".to_owned();

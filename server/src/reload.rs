@@ -1,4 +1,4 @@
-//! Changes of the remote listeners, and of what else is configured, while the server serves (access.md 10).
+//! Changes of the remote listeners, and of what else is configured, while the server serves.
 
 use std::{net::SocketAddr, time::Duration};
 

@@ -1,4 +1,4 @@
-//! The end of a device: dead in memory, then at once and side by side in the store and on the wire (access.md 7).
+//! The end of a device: dead in memory, then at once and side by side in the store and on the wire.
 
 use std::{
     sync::Arc,

@@ -1,7 +1,7 @@
 //! WebSocket routes: authenticated by header before the upgrade, or by the first frame after it.
 //!
 //! A browser cannot set `Authorization` on a WebSocket, so on TLS its first text frame is its token alone, and until that came
-//! the connection is nobody's (access.md 4).
+//! the connection is nobody's.
 
 use std::{future::Future, sync::Arc, time::Instant};
 

@@ -130,7 +130,7 @@ const TOLD_APART: [(&str, &str); 7] = [
 
 const NO_SESSION: &str = "ses_0000000000000000";
 
-/// The table of access.md 3, for the principals above.
+/// What a route must say to each of the principals above.
 fn expectation(route: &RouteInfo) -> [bool; PRINCIPALS.len()] {
     let is_list = route.resource.is_none();
     // Owner, the operators, the viewers, metrics device, guest, guest of another session.

@@ -1,4 +1,4 @@
-//! The limits of the wire, each reached over a real stream (access.md 6). What silent peers cost others: `gate/strangers.rs`.
+//! The limits of the wire, each reached over a real stream. What silent peers cost others: `gate/strangers.rs`.
 
 mod descriptors;
 mod failures;

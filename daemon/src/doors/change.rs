@@ -1,4 +1,4 @@
-//! Other addresses while the daemon serves (access.md 10): what is new is bound before what is old is closed.
+//! Other addresses while the daemon serves: what is new is bound before what is old is closed.
 
 use std::{net::SocketAddr, path::Path};
 

@@ -1,4 +1,4 @@
-//! Who sets a session's size (sessions.md 4).
+//! Who sets a session's size.
 
 mod rules;
 

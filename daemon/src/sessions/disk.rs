@@ -52,7 +52,7 @@ pub(super) fn next(places: &[Place], now: Timestamp) -> Option<Duration> {
     Some(Duration::try_from(next.duration_since(now)).unwrap_or_default())
 }
 
-/// How long an ended session, or a restored one from then on, keeps its output and its screen (sessions.md section 5).
+/// How long an ended session, or a restored one from then on, keeps its output and its screen.
 const KEPT_AFTER_EXIT: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// Bytes that a session costs beside what is in its files: the folder, and what the file system rounds up.

@@ -103,5 +103,5 @@ impl Handle {
     }
 }
 
-/// How long a deletion can be taken back (sessions.md section 5).
+/// How long a deletion can be taken back.
 const KEPT_AFTER_DELETION: SignedDuration = SignedDuration::from_hours(24);

@@ -1,4 +1,4 @@
-//! The certificate for this machine's MagicDNS name, from tailscaled, which gets it from a public authority (access.md 9).
+//! The certificate for this machine's MagicDNS name, from tailscaled, which gets it from a public authority.
 
 use std::{sync::Arc, time::Duration};
 

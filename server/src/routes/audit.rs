@@ -1,4 +1,4 @@
-//! The audit trail (access.md 8): its rows, and whether it is whole. For the owner alone.
+//! The audit trail: its rows, and whether it is whole. For the owner alone.
 
 use std::{sync::Arc, time::Duration};
 

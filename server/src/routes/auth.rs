@@ -1,4 +1,4 @@
-//! The auth lane: all that the token of a device with a key opens (access.md 4).
+//! The auth lane: all that the token of a device with a key opens.
 
 mod challenge;
 mod prove;

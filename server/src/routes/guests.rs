@@ -1,4 +1,4 @@
-//! Guests (access.md 5): invite, list, exchange, own record, end.
+//! Guests: invite, list, exchange, own record, end.
 
 pub(crate) mod end;
 pub(crate) mod exchange;

@@ -1,4 +1,4 @@
-//! Pairing (access.md 5), one file per action. Steps 1 to 3, 5 and 6 are the device's; offers and the decision are the owner's.
+//! Pairing, one file per action. Steps 1 to 3, 5 and 6 are the device's; offers and the decision are the owner's.
 
 mod approve;
 mod commit;

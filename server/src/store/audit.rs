@@ -232,7 +232,7 @@ fn number(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// How long rows are kept (access.md 8).
+/// How long rows are kept.
 const KEPT: Duration = Duration::from_secs(400 * 24 * 60 * 60);
 
 /// Between two rows; the next time is doubted.

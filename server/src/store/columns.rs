@@ -62,5 +62,5 @@ impl Columns<'_> {
     }
 }
 
-/// For so long a token of who has ended is told why it opens nothing (access.md 4).
+/// For so long a token of who has ended is told why it opens nothing.
 pub(super) const KEPT: Duration = Duration::from_secs(90 * 24 * 60 * 60);

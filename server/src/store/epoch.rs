@@ -298,7 +298,7 @@ struct Next {
     is_last: bool,
 }
 
-/// A row that is not urgent may be cut off unnoticed for so long, if the machine loses power (access.md 8).
+/// A row that is not urgent may be cut off unnoticed for so long, if the machine loses power.
 const EVERY: Duration = Duration::from_secs(60);
 /// Between two tries at what is urgent.
 const PAUSE: Duration = Duration::from_secs(1);

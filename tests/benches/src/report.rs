@@ -1,4 +1,4 @@
-//! Figures, as a table or as JSON (overview.md, "Surface that outsiders rely on").
+//! Figures, as a table or as JSON (`docs/proof.md` says how to read them).
 
 use std::{fs, path::PathBuf};
 

@@ -1,6 +1,6 @@
 import { concat, utf8, type Bytes } from "../api/encoding";
 
-/** Everything that the pairing code is made of (access.md 5, step 2). */
+/** Everything that the pairing code is made of (`pairing/src/code.rs` computes the same). */
 export interface CodeParts {
   requestId: string;
   /** The uncompressed P-256 point, 65 bytes. */

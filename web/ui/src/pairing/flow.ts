@@ -26,7 +26,7 @@ export type PairingState =
   | { kind: "unreachable" }
   | { kind: "refused"; problem: Problem };
 
-/** Pairs this browser by an offer (access.md 5) and tells each state; never rejects. */
+/** Pairs this browser by an offer and tells each state; never rejects. */
 export async function pair(
   offer: Offer,
   label: string,
