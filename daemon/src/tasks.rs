@@ -2,7 +2,7 @@
 
 use tokio::task::{JoinHandle, spawn_blocking};
 
-/// Does something in a task of its own: a caller that hangs up leaves nothing half done.
+/// Does something in a task of its own: a peer that hangs up leaves nothing half done.
 pub(crate) async fn to_its_end<T: Send + 'static>(act: impl Future<Output = T> + Send + 'static) -> T {
     joined(tokio::spawn(act)).await
 }

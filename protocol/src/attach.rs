@@ -13,7 +13,7 @@
 //! The daemon says [`Hello`](ServerMessage::Hello), then shows a [`Snapshot`](ServerMessage::Snapshot) or output from the wanted
 //! offset, then says who is there and who holds the size, and goes on with [`Output`](ServerMessage::Output). It says hello
 //! again to who may only look from now on. The client says how far it has drawn ([`Ack`](ClientMessage::Ack)); one that falls
-//! behind gets a snapshot instead of the backlog, or, if it is lossless, waits for every byte. When the program has ended,
+//! behind gets a snapshot instead of what it missed, or, if it is lossless, waits for every byte. When the program has ended,
 //! [`Exit`](ServerMessage::Exit) comes last, and the daemon closes. How else it closes is told by the codes below, such as
 //! [`CLOSE_REVOKED`].
 //!
@@ -140,7 +140,7 @@ pub use codec::MalformedMessage;
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// Output only; a slow viewer gets a snapshot instead of a backlog.
+    /// Output only; a slow viewer gets a snapshot instead of what it missed.
     #[default]
     View,
     /// Output, and input into the program.
@@ -293,7 +293,7 @@ pub enum ClientMessage {
 
 /// Close code: the credential is unknown, revoked or expired.
 pub const CLOSE_REVOKED: u16 = 4401;
-/// Close code: not permitted, or not any more; with [`UNWRITTEN`] as its reason it is nobody's right that is missing.
+/// Close code: not permitted, or not any more; with [`UNWRITTEN`] as its reason, whatever one may.
 pub const CLOSE_NOT_PERMITTED: u16 = 4403;
 /// The reason of [`CLOSE_NOT_PERMITTED`] where the daemon's disk is full or read-only: nobody is let in of whom the audit trail
 /// would say nothing.

@@ -147,7 +147,7 @@ pub struct GuestJoined {
     pub pin: String,
 }
 
-/// `GET /v1/guests/self`: the caller's own record.
+/// `GET /v1/guests/self`: the guest's own record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]

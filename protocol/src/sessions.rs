@@ -45,7 +45,7 @@ pub struct NewSession {
     /// The first size; absent: the configured one.
     #[serde(default)]
     pub size: Option<Size>,
-    /// Labels of the caller's.
+    /// Its labels.
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
     /// Whether its programs are the owner; the owner alone may ask for it.

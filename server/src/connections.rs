@@ -385,7 +385,7 @@ impl Ended {
         self.connections.iter().for_each(|connection| connection.cut());
     }
 
-    /// Takes out the caller's own, which carries the answer away; from here on it is the caller who cuts it.
+    /// Takes out the principal's own, which carries the answer away; from here on it is whoever took it that cuts it.
     pub(crate) fn take(&mut self, own: ConnectionId) -> Option<Arc<Connection>> {
         let place = self
             .connections
@@ -425,7 +425,7 @@ impl Entry {
 impl Drop for Entry {
     fn drop(&mut self) {
         // A revoked stream is reset: closing it politely would still send what is queued. With an HTTP/1 answer that closes,
-        // the stream goes the moment it is written; a reset then would take from the caller what is still on its way.
+        // the stream goes the moment it is written; a reset then would take from the peer what is still on its way.
         if self.connection.is_revoked() && !self.connection.is_kept_for_answer() {
             self.connection.cut();
         }

@@ -75,7 +75,7 @@ pub enum Failure {
     /// The principal lacks a scope.
     #[error("{0}")]
     NotPermitted(MayNot),
-    /// The caller is a program inside of a session, and this is not for it.
+    /// The principal is a program inside of a session, and this is not for it.
     #[error("this runs inside of session {session}, which {may_not}")]
     NotFromInside {
         /// The session.

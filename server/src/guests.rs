@@ -20,15 +20,15 @@ use crate::{
 /// What an end came to.
 pub(crate) struct Outcome {
     pub(crate) answer: Result<GuestEnded, Failure>,
-    /// Whether the caller ended itself: its connection is cut shortly after the answer.
+    /// Whether the principal ended itself: its connection is cut shortly after the answer.
     pub(crate) was_own: bool,
 }
 
-/// Ends a guest or an invitation, and returns when nothing of it can leave any more. It goes on to its end even if the caller
-/// does not wait. Who asks for the end of one who is ending already waits for that.
+/// Ends a guest or an invitation, and returns when nothing of it can leave any more. It goes on to its end even if the
+/// principal does not wait. Who asks for the end of one who is ending already waits for that.
 ///
 /// # Errors
-/// When there is no such guest or the caller may not end it; then nothing was done.
+/// When there is no such guest or the principal may not end it; then nothing was done.
 pub(crate) async fn end(access: &Arc<Access>, by: Revoker, guest: GuestId) -> Result<Outcome, Failure> {
     let started = Instant::now();
     let row = by.row(guest);

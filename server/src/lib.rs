@@ -43,7 +43,7 @@
 //!
 //! - A folder that only its user can enter, and a lock on it: one process at a time opens a [`Store`].
 //! - The bound [`Listener`]s: a Unix socket in that folder, which is the owner's door, and TLS as [`certs::server_config`] makes
-//!   it. A Unix socket that others can reach hands out the owner's rights.
+//!   it. Whoever reaches that socket is the owner.
 //! - The [`Doors`] by which remote listeners come back when a lock-down is lifted, as [`OneDoor`] does, and the [`LockdownFile`]
 //!   in that folder: while it is there, remote listeners are closed whoever bound them.
 //! - Where a resource stands now, as [`Deps::stands_at`], if guests are to be invited, and [`ServerConfig::link_authority`] for

@@ -95,7 +95,7 @@ pub(crate) const FIRST_FRAME: usize = 512;
 /// Time for one attempt at a close frame before a revoked stream is cut.
 pub(crate) const CLOSE_FRAME: Duration = Duration::from_millis(20);
 
-/// Time for the caller's own connection to carry its answer away before it is cut.
+/// Time for the principal's own connection to carry its answer away before it is cut.
 pub(crate) const OWN_ANSWER: Duration = Duration::from_millis(50);
 
 /// Time that a stop waits for tasks whose streams were cut; they only have to notice.

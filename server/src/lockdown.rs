@@ -301,12 +301,12 @@ impl Lockdown {
 /// What a lock-down came to.
 pub(crate) struct Outcome {
     pub(crate) answer: Result<protocol::access::LockedDown, Failure>,
-    /// Whether the caller came by a remote connection, which is cut shortly after the answer.
+    /// Whether the principal came by a remote connection, which is cut shortly after the answer.
     pub(crate) was_remote: bool,
 }
 
-/// Closes every remote way in; returns when nothing leaves by one any more. It goes on to its end even if the caller does not
-/// wait.
+/// Closes every remote way in; returns when nothing leaves by one any more. It goes on to its end even if the principal
+/// does not wait.
 pub(crate) async fn lock_down(access: &Arc<Access>, by: Revoker) -> Outcome {
     let was_remote = !by.connection.peer().is_local();
     let access = Arc::clone(access);

@@ -64,15 +64,15 @@ impl Revoker {
 /// What a revocation came to.
 pub(crate) struct Outcome {
     pub(crate) answer: Result<protocol::access::Revoked, Failure>,
-    /// Whether the caller ended itself: its connection is cut shortly after the answer.
+    /// Whether the principal ended itself: its connection is cut shortly after the answer.
     pub(crate) was_own: bool,
 }
 
-/// Ends a device, and returns when nothing of it can leave any more. It goes on to its end even if the caller does not wait. Who
-/// asks for the end of a device that is ending already waits for that.
+/// Ends a device, and returns when nothing of it can leave any more. It goes on to its end even if the principal does not wait.
+/// Who asks for the end of a device that is ending already waits for that.
 ///
 /// # Errors
-/// When the device is unknown or the caller may not end it; then nothing was done.
+/// When the device is unknown or the principal may not end it; then nothing was done.
 pub(crate) async fn revoke(access: &Arc<Access>, by: Revoker, device: DeviceId) -> Result<Outcome, Failure> {
     let started = Instant::now();
     let now = clock::latest();
@@ -173,7 +173,7 @@ pub(crate) async fn until_quiet(standing: &Standing) {
     }
 }
 
-/// Cuts the caller's own connection once its answer had the time to leave.
+/// Cuts the principal's own connection once its answer had the time to leave.
 pub(crate) fn cut_after_answer(connection: Arc<Connection>) {
     tokio::spawn(async move {
         sleep(OWN_ANSWER).await;

@@ -198,7 +198,7 @@ impl Store {
         .await
     }
 
-    /// Stores another name or other rights of a device; without a row, where that is counted elsewhere. Gives the row's number.
+    /// Stores a change of a device; without a row, where that is counted elsewhere. Gives the row's number.
     ///
     /// # Errors
     /// When it could not be made to last: then nothing of it is stored.

@@ -1,4 +1,4 @@
-//! How much a caller may have us remember of a session: all of it is in every list and in every event.
+//! How much a principal may have us remember of a session: all of it is in every list and in every event.
 
 use std::collections::BTreeMap;
 

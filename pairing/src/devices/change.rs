@@ -1,4 +1,4 @@
-//! Another name, other rights, another end, or another node.
+//! Another name, another role, another end, or another node.
 
 use alloc::sync::Arc;
 use core::time::Duration;

@@ -54,7 +54,7 @@ impl Failure {
                 "this needs a device that may revoke others"
             }
             Scope::MetricsView => "this needs a device that was added to read metrics",
-            Scope::OwnRecord => "this is about a device's own record, and the caller is no device",
+            Scope::OwnRecord => "this is about a device's own record, and this principal is no device",
             Scope::Public | Scope::Any => "this principal may not do this",
             Scope::DeviceManage
             | Scope::GuestManage

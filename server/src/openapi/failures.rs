@@ -147,7 +147,7 @@ fn of_principals() -> Vec<Problem> {
         Failure::Uninvited(Uninvited::GuestsOnly),
         Failure::Withheld,
         Failure::UnknownOrigin {
-            detail: "it cannot be told whether the caller runs inside of a session",
+            detail: "it cannot be told whether the peer runs inside of a session",
             hint: "ask again",
         },
         Failure::StaleLife,

@@ -1,4 +1,4 @@
-//! `GET /v1/whoami`: who the caller turned out to be, and what it may do.
+//! `GET /v1/whoami`: which principal asks, and what it may do.
 
 use std::sync::Arc;
 
@@ -46,8 +46,5 @@ pub(crate) async fn show(
     }))
 }
 
-pub(in crate::routes) const SHOW: Operation = Operation::new(
-    "whoami",
-    "Says who the caller turned out to be, and what it may do.",
-)
-.gives::<WhoAmI>(200);
+pub(in crate::routes) const SHOW: Operation =
+    Operation::new("whoami", "Says which principal asks, and what it may do.").gives::<WhoAmI>(200);

@@ -145,7 +145,7 @@ pub(super) fn behind(
 
 /// The thread that keeps the file. Dropping it writes what is not written yet.
 ///
-/// Who approves a device or changes its rights waits for it, within bounds. Who revokes, ends a guest or locks down does not:
+/// Who approves a device or changes what it may do waits for it, within bounds. Who revokes, ends a guest or locks down does not:
 /// nothing that takes something away waits for a second file, so a machine that loses power within a moment of such an answer may
 /// come back with a file that does not name the row.
 pub(super) struct EpochKeeper {

@@ -2,7 +2,7 @@
 //! by it, unless the owner says so.
 //!
 //! What is known of the time since is, at best, the store that is there. Where that has the back-up's whole trail, its later rows
-//! are taken over, and of the back-up's devices and guests those stay who are in both, each with the lesser rights of the two.
+//! are taken over, and of the back-up's devices and guests those stay who are in both, each with what both allow.
 //! Where it cannot be read, `keys/epoch` still says whether there was a time since. Where there was, the owner decides.
 
 mod known;
@@ -153,7 +153,7 @@ impl Restored {
             ..
         } = self;
         format!(
-            "row {last_row}{beyond}; devices: {devices} paired, {} ended, {} with less rights; guests: {guests_ended} ended",
+            "row {last_row}{beyond}; devices: {devices} paired, {} ended, {} narrowed; guests: {guests_ended} ended",
             ended.len(),
             narrowed.len()
         )
@@ -213,7 +213,7 @@ impl Change<'_> {
         meta::raise_revocations(self.transaction, later.revocations)
     }
 
-    /// Leaves who is in both, each with the lesser rights. Whoever came since is not in the back-up.
+    /// Leaves who is in both, each with what both allow. Whoever came since is not in the back-up.
     fn meet(&mut self, later: &known::Later) -> Result<(), StoreError> {
         for device in devices::all(self.transaction)? {
             let known = later.devices.iter().find(|known| known.id == device.id);

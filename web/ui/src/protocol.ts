@@ -294,7 +294,7 @@ expires_in: number,
 pin: string, };
 
 /**
- * `GET /v1/guests/self`: the caller's own record.
+ * `GET /v1/guests/self`: the guest's own record.
  */
 export type GuestSelf = { 
 /**

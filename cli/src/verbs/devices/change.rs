@@ -1,4 +1,4 @@
-//! `transom devices role`, `rename` and `renew`: other rights, which hold at once, another name, and another end.
+//! `transom devices role`, `rename` and `renew`: another role, which holds at once, another name, and another end.
 
 use jiff::Timestamp;
 use pairing::Role;

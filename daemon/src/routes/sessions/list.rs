@@ -15,6 +15,6 @@ pub(crate) async fn list(
 }
 
 pub(crate) const LIST: Operation =
-    Operation::new("list_sessions", "Lists the sessions that the caller may see.")
+    Operation::new("list_sessions", "Lists the sessions that the principal may see.")
         .asks::<ListQuery>()
         .gives::<Vec<Session>>(200);

@@ -1,4 +1,4 @@
-//! `PATCH /v1/devices/{id}` and `/v1/devices/self`: another name or end, or other rights, which hold at once.
+//! `PATCH /v1/devices/{id}` and `/v1/devices/self`: another name, role or end, which holds at once.
 
 use std::sync::Arc;
 
@@ -63,7 +63,7 @@ pub(crate) async fn rename_self(
     whole(access, principal.clone(), peer, id, change).await
 }
 
-/// In a task of its own: a caller that hangs up must not leave a record that memory contradicts.
+/// In a task of its own: a peer that hangs up must not leave a record that memory contradicts.
 pub(super) async fn whole(
     access: Arc<Access>,
     by: Principal,
@@ -178,7 +178,7 @@ fn end(at: Option<UnixMillis>) -> String {
 
 pub(in crate::routes) const CHANGE: Operation = Operation::new(
     "change_device",
-    "Gives a device another name, role, right or end, which holds at once.",
+    "Gives a device another name, role or end, or lets it revoke; it holds at once.",
 )
 .about(DEVICE)
 .takes::<DeviceChanges>()

@@ -1,4 +1,4 @@
-//! `POST /v1/devices/self/pin`: the caller has kept the pin that comes next.
+//! `POST /v1/devices/self/pin`: the device has kept the pin that comes next.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `GET /v1/devices/self`: the caller's own record.
+//! `GET /v1/devices/self`: the device's own record.
 
 use std::sync::Arc;
 
