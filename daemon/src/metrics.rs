@@ -38,11 +38,11 @@ fn attachments(sessions: &Sessions, to: &mut Exposition) {
     .figure(&[("mode", Label::Word("view"))], there.viewers.into())
     .figure(&[("mode", Label::Word("write"))], there.writers.into());
     to.family(
-        "transom_skipped_backlogs_total",
+        "transom_skipped_replays_total",
         Kind::Counter,
         "Snapshots that viewers got in the place of output that they would not have drawn in good time.",
     )
-    .figure(&[], terminal::skipped_backlogs());
+    .figure(&[], terminal::skipped_replays());
 }
 
 fn keeper(sessions: &Sessions, to: &mut Exposition) {

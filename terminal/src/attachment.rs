@@ -107,10 +107,10 @@ pub struct Attachment {
     exit_delivered: bool,
 }
 
-/// How many snapshots were sent in the place of a backlog that their viewers would not have drawn in good time, since this process
+/// How many snapshots were sent in the place of a replay that their viewers would not have drawn in good time, since this process
 /// began.
 #[must_use]
-pub fn skipped_backlogs() -> u64 {
+pub fn skipped_replays() -> u64 {
     SKIPPED.load(Ordering::Relaxed)
 }
 

@@ -30,7 +30,7 @@ mod snapshot;
 mod spawn;
 mod tail;
 
-pub use attachment::{Acks, Attachment, Mode, Start, Update, skipped_backlogs};
+pub use attachment::{Acks, Attachment, Mode, Start, Update, skipped_replays};
 pub use gate::Gate;
 pub use id::{ParseSessionIdError, SessionId};
 pub use journal::UnixMs;

@@ -216,7 +216,7 @@ async fn handshakes_proofs_bytes_and_attachments_are_counted() {
         ("transom_attachments{mode=\"write\"}", 1.0),
         ("transom_attachments{mode=\"view\"}", 1.0),
         ("transom_broken_handshakes_total{cause=\"tls\"}", 1.0),
-        ("transom_skipped_backlogs_total", 0.0),
+        ("transom_skipped_replays_total", 0.0),
     ] {
         assert_eq!(grown(name), expected, "{name}");
     }
