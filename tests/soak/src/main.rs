@@ -28,7 +28,7 @@ use crate::{
 #[command(name = "soak")]
 struct Arguments {
     /// How long it lasts.
-    #[arg(long)]
+    #[arg(long, value_parser = minutes)]
     minutes: f64,
     /// Draws the same script again; without it the clock gives one.
     #[arg(long)]
@@ -41,9 +41,9 @@ async fn main() -> ExitCode {
     let seed = arguments.seed.unwrap_or_else(from_the_clock);
     println!("seed {seed}, {} min", arguments.minutes);
     raise_descriptors();
+    let storm = Storm::prepare().await;
     // What the harness panics with is judged where it is caught.
     std::panic::set_hook(Box::new(|_| {}));
-    let storm = Storm::prepare().await;
     if let Some(why) = &storm.no_disk {
         println!("no disk is filled: {why}");
     }
@@ -81,6 +81,14 @@ fn report(world: &Arc<World>) {
     println!("\nwhat was done and checked:");
     for (what, count) in world.counts() {
         println!("{count:>12}  {what}");
+    }
+}
+
+fn minutes(text: &str) -> Result<f64, String> {
+    let minutes: f64 = text.parse().map_err(|error| format!("{error}"))?;
+    match (0.0..1e6).contains(&minutes) {
+        true => Ok(minutes),
+        false => Err("it lasts some minutes, and no less than none".to_owned()),
     }
 }
 

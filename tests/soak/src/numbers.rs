@@ -7,15 +7,19 @@ pub(crate) struct Seams {
     pub(crate) lines: u64,
     /// Places where something is missing.
     pub(crate) seams: u64,
+    /// Numbers that are missing there.
+    pub(crate) missing: u64,
+    /// The number that would come next, if there was one.
+    pub(crate) next: Option<u64>,
 }
 
-/// Reads lines of numbers that only grow. A piece may be missing, and what is left of its first and last line then makes one line.
+/// Reads lines of numbers that only grow, from where those before them ended. A piece may be missing, and what is left of its first
+/// and last line then makes one line.
 ///
 /// # Errors
 /// Where a number comes again, or after a higher one.
-pub(crate) fn read(text: &[u8]) -> Result<Seams, String> {
+pub(crate) fn read(text: &[u8], mut next: Option<u64>) -> Result<Seams, String> {
     let mut seen = Seams::default();
-    let mut next: Option<u64> = None;
     let mut lines = text
         .split_inclusive(|byte| *byte == b'\n')
         .filter(|line| line.ends_with(b"\n"))
@@ -31,6 +35,7 @@ pub(crate) fn read(text: &[u8]) -> Result<Seams, String> {
             Some(number) if follows(&number) => {
                 seen.lines += 1;
                 seen.seams += u64::from(next.is_some_and(|next| number > next));
+                seen.missing += next.map_or(0, |next| number - next);
                 next = Some(number + 1);
             }
             Some(number) if !is_lone => {
@@ -39,6 +44,7 @@ pub(crate) fn read(text: &[u8]) -> Result<Seams, String> {
             _ => seen.seams += 1,
         }
     }
+    seen.next = next;
     Ok(seen)
 }
 
@@ -61,17 +67,26 @@ mod tests {
     #[test]
     fn what_is_missing_is_counted_and_what_is_doubled_or_reordered_is_found() {
         let all = lines(0..200);
-        let whole = Seams { lines: 200, seams: 0 };
-        assert_eq!(read(all.as_bytes()), Ok(whole));
+        let whole = Seams {
+            lines: 200,
+            next: Some(200),
+            ..Seams::default()
+        };
+        assert_eq!(read(all.as_bytes(), Some(0)), Ok(whole));
         let without = |from: usize, to: usize| [&all[..from], &all[to..]].concat();
-        assert_eq!(read(without(100, 200).as_bytes()).unwrap().seams, 1);
+        let gap = read(without(100, 200).as_bytes(), None).unwrap();
+        assert_eq!((gap.seams, gap.missing), (1, 10));
         // The seam's own line, and the step behind it.
-        assert_eq!(read(without(103, 307).as_bytes()).unwrap().seams, 2);
+        let torn = read(without(103, 307).as_bytes(), None).unwrap();
+        assert_eq!((torn.seams, torn.missing), (2, 21));
+        let late = read(&all.as_bytes()[50..], Some(0)).unwrap();
+        assert_eq!((late.seams, late.missing), (1, 5));
+        assert!(read(all.as_bytes(), Some(1)).is_err(), "it came before");
         let doubled = lines((0..100).chain(90..200));
-        assert!(read(doubled.as_bytes()).is_err());
+        assert!(read(doubled.as_bytes(), None).is_err());
         let twice = lines((0..100).chain(99..200));
-        assert!(read(twice.as_bytes()).is_err());
+        assert!(read(twice.as_bytes(), None).is_err());
         let reordered = lines((0..50).chain(60..70).chain(50..60).chain(70..80));
-        assert!(read(reordered.as_bytes()).is_err());
+        assert!(read(reordered.as_bytes(), None).is_err());
     }
 }

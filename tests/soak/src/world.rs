@@ -9,7 +9,7 @@ use std::{
     path::PathBuf,
     sync::{
         Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -64,6 +64,8 @@ pub(crate) struct World {
     pub(crate) turns: RwLock<()>,
     /// Odd while something happens to the daemon; it is never the same number twice.
     troubles: watch::Sender<u64>,
+    /// How many daemons were killed: each takes what it has just read with it, and nothing else does.
+    kills: AtomicU64,
     is_over: AtomicBool,
     began: Instant,
     told: Mutex<VecDeque<String>>,
@@ -81,6 +83,7 @@ impl World {
             rows: Mutex::default(),
             turns: RwLock::default(),
             troubles: watch::Sender::new(0),
+            kills: AtomicU64::new(0),
             is_over: AtomicBool::new(false),
             began: Instant::now(),
             told: Mutex::default(),
@@ -131,9 +134,14 @@ impl World {
         *calm.expect("the world has the sender")
     }
 
-    /// How many troubles began so far.
-    pub(crate) fn troubles(&self) -> u64 {
-        self.troubles.borrow().div_ceil(2)
+    /// How many daemons were killed so far.
+    pub(crate) fn kills(&self) -> u64 {
+        self.kills.load(Ordering::Relaxed)
+    }
+
+    /// A daemon is to be killed.
+    pub(crate) fn kill(&self) {
+        self.kills.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Something happens to the daemon from now on, until it is said to be over.

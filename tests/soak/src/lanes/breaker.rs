@@ -93,9 +93,11 @@ impl Breaker {
         match act {
             Act::Kill | Act::KillTwice(_) => {
                 world.trouble(false);
+                world.kill();
                 self.daemon.kill().await;
                 world.count("daemons killed");
                 if let Act::KillTwice(moment) = act {
+                    world.kill();
                     self.daemon.start_until(&self.options, pause(moment)).await;
                     world.count("daemons killed while they started");
                 }
@@ -178,7 +180,7 @@ impl Breaker {
         let bad = bad[usize::try_from(which).unwrap_or_default() % bad.len()];
         self.configure(bad)?;
         let refused = world.owner.post("/v1/reload", &json!({})).await;
-        must(refused.status >= 400, || {
+        must(matches!(refused.status, 400..500), || {
             format!("{bad:?} was answered {}", refused.status)
         })?;
         let status: Status = world.get("/v1/status").await?;

@@ -108,11 +108,11 @@ impl Own {
                 leaves,
             } => {
                 let script = format!("seq -f %08.0f 0 {}; exit {code}", lines - 1);
-                let before = world.troubles();
+                let before = world.kills();
                 if let Some(session) = start(world, &name, &script, Expected::Kept).await? {
                     watch_flood(world, &session, stall, leaves, code).await?;
                     ends_with(world, &session, code).await?;
-                    check_output(world, &session, before).await?;
+                    check_output(world, &session, before, Some(lines)).await?;
                     world.count("floods, each read whole");
                     remove(world, &session, true).await?;
                 }
@@ -120,7 +120,7 @@ impl Own {
             Act::Stop { which } => {
                 if let Some(session) = take(&mut self.counting, which) {
                     stop(world, &session).await?;
-                    check_output(world, &session, 0).await?;
+                    check_output(world, &session, 0, None).await?;
                     self.ended.push(session);
                 }
             }
@@ -240,20 +240,43 @@ async fn watch_flood(world: &World, session: &Session, stall: u64, leaves: bool,
     }
 }
 
-/// Asserts that what is kept has nothing doubled or reordered, and no more gaps than daemons were killed since.
-pub(crate) async fn check_output(world: &World, session: &Session, troubles_before: u64) -> Outcome<()> {
-    let (pieces, _) = kept(world, session).await?;
-    let allowed = 2 * (world.troubles() - troubles_before);
-    let mut seams = 0;
-    for piece in &pieces {
-        let seen = numbers::read(piece).map_err(|why| Fault::Broken(format!("{}: {why}", session.name)))?;
+/// Asserts that what is kept has nothing doubled or reordered, goes on to its end, where that is known, and lacks no more than
+/// daemons that were killed since had just read.
+pub(crate) async fn check_output(
+    world: &World,
+    session: &Session,
+    kills_before: u64,
+    end: Option<u64>,
+) -> Outcome<()> {
+    let (pieces, first) = kept(world, session).await?;
+    let kills = world.kills() - kills_before;
+    let (mut seams, mut missing) = (0, 0);
+    let mut next = (first == 0).then_some(0);
+    for (index, piece) in pieces.iter().enumerate() {
+        // Where the daemon says that something is gone, half a line may be.
+        let whole = match index {
+            0 => 0,
+            _ => piece
+                .iter()
+                .position(|byte| *byte == b'\n')
+                .map_or(piece.len(), |end| end + 1),
+        };
+        let seen = numbers::read(&piece[whole..], next.filter(|_| index == 0))
+            .map_err(|why| Fault::Broken(format!("{}: {why}", session.name)))?;
+        must(seen.next >= next, || {
+            format!("{}: numbers come again behind a gap", session.name)
+        })?;
+        next = seen.next.or(next);
         seams += seen.seams;
+        missing += seen.missing;
         world.count_by("lines of programs, none doubled, none reordered", seen.lines);
     }
+    missing += end.map_or(0, |end| end.saturating_sub(next.unwrap_or_default()));
     world.count_by("places where a kill took what it had just read", seams);
-    must(seams <= allowed, || {
+    world.count_by("lines that kills took", missing);
+    must(seams <= 2 * kills && missing <= kills * ONE_READ, || {
         format!(
-            "the output of {} has {seams} seams where {allowed} may be",
+            "the output of {} lacks {missing} lines at {seams} places, and {kills} daemons were killed",
             session.name
         )
     })
@@ -359,6 +382,8 @@ async fn restore(world: &World, session: &Session) -> Outcome<()> {
 /// Prints ten numbers five times a second.
 pub(crate) const COUNTER: &str = "i=0; while :; do n=0; while [ $n -lt 10 ]; do printf '%08d\\n' $i; \
      i=$((i+1)); n=$((n+1)); done; sleep 0.2; done";
+/// Lines in one read of a terminal (4 KiB), the torn ones at its ends included.
+const ONE_READ: u64 = 4_096 / 10 + 2;
 /// Counters of one lane at a time.
 const COUNTING: usize = 4;
 /// Sessions of one lane that are kept after their end.
