@@ -43,7 +43,9 @@ pub enum Trust {
 /// What was known of the audit trail beyond the last row of a back-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beyond {
-    /// Nothing: as far as is known here, the back-up is the newest.
+    /// Whether there is more is not known here: this daemon never served here, as far as can be told.
+    Unknown,
+    /// Nothing: what is here had come no further than the back-up.
     Nothing,
     /// It had come to this row, and all of them stand in the restored trail.
     Kept(u64),
@@ -97,7 +99,7 @@ pub fn restore(
         narrowed: Vec::new(),
         guests_ended: 0,
     };
-    let known = former.map_or(Ok(Known::Nothing), |former| {
+    let known = former.map_or(Ok(Known::Unknown), |former| {
         Known::of(former, &transaction, &key, row.time)
     })?;
     let beyond = change.apply(&known, trust)?;
@@ -139,6 +141,7 @@ impl Restored {
     /// The facts, for the audit trail.
     fn in_words(&self) -> String {
         let beyond = match self.beyond {
+            Beyond::Unknown => ", what came later is not known here".to_owned(),
             Beyond::Nothing => String::new(),
             Beyond::Kept(row) => format!(", rows to {row} were kept"),
             Beyond::Lost(Some(row)) => format!(", rows to {row} are not in this trail"),
@@ -174,7 +177,8 @@ struct Change<'a> {
 impl Change<'_> {
     fn apply(&mut self, known: &Known, trust: Trust) -> Result<Beyond, StoreError> {
         let beyond = match known {
-            Known::Nothing | Known::Another => Beyond::Nothing,
+            Known::Unknown | Known::Another => Beyond::Unknown,
+            Known::Nothing => Beyond::Nothing,
             Known::Store(later) => {
                 self.go_on(later)?;
                 if trust == Trust::AsKnown {

@@ -1,6 +1,6 @@
 //! Back-ups that are older than what they replace.
 
-use std::fs;
+use std::{fs, os::unix::fs::DirBuilderExt};
 
 use harness::TestDaemon;
 use pairing::Role;
@@ -83,6 +83,34 @@ async fn where_the_store_cannot_tell_who_was_revoked_the_owner_decides() {
     lost.follow(&daemon);
     assert_eq!(lost.get("/v1/whoami").await.verdict(), "401 revoked");
     assert!(rows(&daemon).await.contains(&"device_revoked".to_owned()));
+}
+
+#[tokio::test]
+async fn where_nothing_is_known_of_the_time_since_a_backup_its_trail_is_not_said_to_be_whole() {
+    let daemon = TestDaemon::start().await;
+    daemon.device(Role::Viewer).await;
+    let desk = Desk::new();
+    let file = desk.plain(&daemon, "a.backup").await;
+    let mut other = TestDaemon::start().await;
+    let over_anothers = restore_over(&mut other, &file, &["--json"]).await;
+    let folder = desk.0.folder().join("restored");
+    let into_nothing = desk.restore(&file, &folder, &["--json"]).await;
+    for done in [over_anothers, into_nothing] {
+        assert_eq!(done.code, 0, "{done:?}");
+        let trail = &done.json()["audit"];
+        assert_eq!(
+            (&trail["is_whole"], &trail["known_row"]),
+            (&json!(null), &json!(null))
+        );
+        assert_eq!(trail["faults"], 0);
+    }
+    // A configuration alone says nothing of it either, and a person is told.
+    let configured = desk.0.folder().join("configured");
+    fs::DirBuilder::new().mode(0o700).create(&configured).unwrap();
+    fs::write(configured.join("config.toml"), "").unwrap();
+    let told = desk.restore(&file, &configured, &["--force"]).await;
+    assert_eq!(told.code, 0, "{told:?}");
+    assert!(told.stderr.contains("is not known here"), "{told:?}");
 }
 
 #[tokio::test]

@@ -71,10 +71,10 @@ struct Named<'a> {
 struct Trail {
     /// The last row of the back-up.
     row: u64,
-    /// How far it had come here, where that is more.
+    /// How far it had come here, where that is more and known.
     known_row: Option<u64>,
-    /// Whether that is in the restored trail.
-    is_whole: bool,
+    /// Whether the restored trail has every row that there ever was, each as it was written; none where that is not known here.
+    is_whole: Option<bool>,
     faults: u64,
 }
 
@@ -139,10 +139,11 @@ fn described<'a>(done: &'a Restoration, state: &'a Path) -> Restored<'a> {
     let Restoration {
         manifest, restored, ..
     } = done;
-    let (known_row, is_whole) = match restored.beyond {
-        Beyond::Nothing => (None, true),
-        Beyond::Kept(row) => (Some(row), true),
-        Beyond::Lost(row) => (row, false),
+    let (known_row, has_all) = match restored.beyond {
+        Beyond::Unknown => (None, None),
+        Beyond::Nothing => (None, Some(true)),
+        Beyond::Kept(row) => (Some(row), Some(true)),
+        Beyond::Lost(row) => (row, Some(false)),
     };
     Restored {
         state,
@@ -158,7 +159,10 @@ fn described<'a>(done: &'a Restoration, state: &'a Path) -> Restored<'a> {
         audit: Trail {
             row: restored.last_row,
             known_row,
-            is_whole,
+            is_whole: match restored.faults {
+                0 => has_all,
+                _ => Some(false),
+            },
             faults: restored.faults,
         },
         warnings: &done.warnings,
@@ -185,7 +189,7 @@ fn tell(done: &Restoration) -> Result<(), Failure> {
         escape(&manifest.pin)
     ))?;
     match restored.beyond {
-        Beyond::Nothing => {}
+        Beyond::Unknown | Beyond::Nothing => {}
         Beyond::Kept(row) => output::note(&format!(
             "it is older than what was here: its audit trail ends at row {}, and rows {} to {row} were taken over",
             restored.last_row,
@@ -224,7 +228,7 @@ fn tell(done: &Restoration) -> Result<(), Failure> {
     for path in &done.aside {
         output::note(&format!("what was there is now {}", shown(path)));
     }
-    if (done.aside.is_empty() || restored.is_anothers) && restored.devices > 0 {
+    if restored.beyond == Beyond::Unknown && restored.devices > 0 {
         output::note(
             "who was revoked after it was made is not known here: `transom devices` lists whom it lets in, and `transom \
              revoke` ends who should not be there",

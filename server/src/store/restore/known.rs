@@ -18,7 +18,9 @@ use crate::{
 
 /// What is known of the time since a back-up.
 pub(super) enum Known {
-    /// Nothing that the back-up does not say itself.
+    /// Nothing: no daemon ever served here.
+    Unknown,
+    /// That nothing happened that the back-up does not say itself.
     Nothing,
     /// Nothing: what is there is another daemon's.
     Another,
@@ -63,7 +65,7 @@ impl Known {
         let file = Epoch::read(former.keys);
         match Self::of_store(former, (restored, &reached), key, now) {
             Ok(Some(known)) => Ok(known),
-            Ok(None) if never_served && matches!(file, Ok(None)) => Ok(Self::Nothing),
+            Ok(None) if never_served && matches!(file, Ok(None)) => Ok(Self::Unknown),
             Ok(None) => Self::of_epoch(file, restored, &reached, None),
             Err(error) => Self::of_epoch(file, restored, &reached, Some(&error)),
         }

@@ -164,14 +164,23 @@ async fn where_all_but_the_key_of_its_trail_is_gone_a_daemon_served_all_the_same
 #[tokio::test]
 async fn a_backup_that_is_as_new_as_what_is_there_needs_no_decision_whatever_became_of_that() {
     let home = of_two().await;
-    let folders = [(); 3].map(|()| backup(home.path()));
+    let folders = [(); 2].map(|()| backup(home.path()));
     let all = |folder: &TempDir, former| restored(folder.path(), former, Trust::AsKnown).unwrap();
     assert_eq!(all(&folders[0], Some(home.path())).devices, 2);
     fs::write(home.path().join("transom.db"), "no store").unwrap();
     let found = all(&folders[1], Some(home.path()));
     assert_eq!((found.devices, found.beyond), (2, Beyond::Nothing));
+}
+
+#[tokio::test]
+async fn where_no_daemon_ever_served_what_came_after_a_backup_is_not_known() {
+    let home = of_two().await;
+    let folders = [(); 2].map(|()| backup(home.path()));
     let nowhere = home.path().join("nothing");
-    assert_eq!(all(&folders[2], Some(&nowhere)).devices, 2);
+    for (folder, former) in folders.iter().zip([None, Some(&*nowhere)]) {
+        let found = restored(folder.path(), former, Trust::AsKnown).unwrap();
+        assert_eq!((found.devices, found.beyond), (2, Beyond::Unknown));
+    }
 }
 
 #[tokio::test]
@@ -202,7 +211,7 @@ async fn what_is_known_of_another_daemon_does_not_matter() {
     let folder = backup(home.path());
     let found = restored(folder.path(), Some(other.path()), Trust::AsKnown).unwrap();
     assert!(found.is_anothers);
-    assert_eq!((found.devices, found.beyond), (2, Beyond::Nothing));
+    assert_eq!((found.devices, found.beyond), (2, Beyond::Unknown));
 }
 
 #[tokio::test]
