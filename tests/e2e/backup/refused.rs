@@ -10,7 +10,7 @@ use harness::TestDaemon;
 use pairing::Role;
 use sha2::{Digest, Sha256};
 
-use super::{Desk, end, files, refusal};
+use super::{Desk, end, files, refusal, rows};
 
 #[tokio::test]
 async fn a_backup_that_is_not_what_was_written_is_refused_and_nothing_is_touched() {
@@ -145,6 +145,42 @@ async fn a_backup_of_a_newer_version_is_refused_with_what_to_do() {
         );
         assert!(!folder.exists());
     }
+}
+
+#[tokio::test]
+async fn a_backup_of_an_older_version_is_brought_up_to_date_and_lets_the_same_devices_in() {
+    let daemon = TestDaemon::start().await;
+    let mut phone = daemon.device(Role::Viewer).await;
+    let desk = Desk::new();
+    let file = desk.plain(&daemon, "a.backup").await;
+    drop(daemon);
+    // What version 3 of the store made out of version 2.
+    let older = "DROP TABLE guest_sights; DROP TABLE guests; PRAGMA user_version = 2";
+    let tar = rewritten(&fs::read(&file).unwrap(), |name, bytes| {
+        if name == "transom.db" {
+            let path = desk.file("older.db");
+            fs::write(&path, &bytes).unwrap();
+            let store = rusqlite::Connection::open(&path).unwrap();
+            store.execute_batch(older).unwrap();
+            store.close().unwrap();
+            *bytes = fs::read(&path).unwrap();
+        }
+        if name == "manifest.json" {
+            let text = String::from_utf8(bytes.clone()).unwrap();
+            *bytes = text.replace("\"schema\": 3", "\"schema\": 2").into_bytes();
+        }
+    });
+    fs::write(&file, tar).unwrap();
+    let folder = desk.0.folder().join("restored");
+    let done = desk.restore(&file, &folder, &["--json"]).await;
+    assert_eq!(done.code, 0, "{done:?}");
+    assert_eq!(done.json()["devices"], 1);
+    let daemon = super::create::started_in(&folder).await;
+    phone.follow(&daemon);
+    assert_eq!(phone.get("/v1/whoami").await.status, 200);
+    assert!(rows(&daemon).await.contains(&"backup_restored".to_owned()));
+    let invited = daemon.cli(&["guests", "--json"]).await;
+    assert_eq!(invited.json(), serde_json::json!([]), "{invited:?}");
 }
 
 #[tokio::test]

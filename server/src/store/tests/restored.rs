@@ -184,6 +184,28 @@ async fn where_no_daemon_ever_served_what_came_after_a_backup_is_not_known() {
 }
 
 #[tokio::test]
+async fn a_backup_of_an_older_version_is_brought_to_the_present_one() {
+    let home = of_two().await;
+    let folder = backup(home.path());
+    let path = folder.path().join("transom.db");
+    // What version 3 made out of version 2.
+    let older = rusqlite::Connection::open(&path).unwrap();
+    older
+        .execute_batch("DROP TABLE guest_sights; DROP TABLE guests; PRAGMA user_version = 2")
+        .unwrap();
+    older.close().unwrap();
+    revoke(home.path(), 1).await;
+    let found = restored(folder.path(), Some(home.path()), Trust::AsKnown).unwrap();
+    assert_eq!(
+        (found.devices, found.beyond, found.faults),
+        (1, Beyond::Kept(3), 0)
+    );
+    let (devices, rows) = seen(folder.path()).await;
+    assert_eq!(devices, [2]);
+    assert_eq!(rows[2..], ["device_revoked", "backup_restored"]);
+}
+
+#[tokio::test]
 async fn a_backup_from_later_on_brings_who_was_paired_then() {
     let home = of_two().await;
     let earlier = backup(home.path());
