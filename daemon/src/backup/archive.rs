@@ -12,6 +12,7 @@ use protocol::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tar::{Archive, Builder, Entry, Header};
+use zeroize::Zeroizing;
 
 use super::{
     BackupError,
@@ -59,7 +60,7 @@ pub struct PartRecord {
 
 /// What goes into an archive under a name.
 pub(super) enum Content {
-    Bytes(Vec<u8>),
+    Bytes(Zeroizing<Vec<u8>>),
     File(PathBuf),
 }
 
@@ -182,7 +183,7 @@ fn put(name: &str, member: &mut impl Read, path: &Path) -> Result<PartRecord, Ba
         hash: Sha256::new(),
         bytes: 0,
     };
-    let mut piece = vec![0; PIECE];
+    let mut piece = Zeroizing::new(vec![0; PIECE]);
     loop {
         // Apart from each other: what cannot be read is the archive's fault, what cannot be written is not.
         let length = member.read(&mut piece).map_err(damaged)?;

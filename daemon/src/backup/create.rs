@@ -9,6 +9,7 @@ use std::{
 
 use certs::{Identity, files};
 use server::{LockdownFile, clock, store::StoreCopy};
+use zeroize::Zeroizing;
 
 use super::{
     BackupError, Manifest, Passphrase,
@@ -93,15 +94,15 @@ fn gather(paths: &Paths) -> Result<(Manifest, Contents), BackupError> {
         .collect();
     parts.insert(
         "keys/epoch".to_owned(),
-        Content::Bytes(store.epoch.clone().into()),
+        Content::Bytes(store.epoch.clone().into_bytes().into()),
     );
     parts.insert(STORE.to_owned(), Content::File(store.path()));
     if let Some(configuration) = configuration(&paths.config)? {
-        parts.insert(CONFIGURATION.to_owned(), Content::Bytes(configuration));
+        parts.insert(CONFIGURATION.to_owned(), Content::Bytes(configuration.into()));
     }
     let locked_down = LockdownFile::new(&paths.state).is_locked();
     if locked_down {
-        parts.insert(LOCK_DOWN.to_owned(), Content::Bytes(Vec::new()));
+        parts.insert(LOCK_DOWN.to_owned(), Content::Bytes(Vec::new().into()));
     }
     let files = parts.iter().map(|(name, content)| content.record(name));
     let manifest = Manifest {
@@ -121,7 +122,7 @@ fn gather(paths: &Paths) -> Result<(Manifest, Contents), BackupError> {
     Ok((manifest, contents))
 }
 
-type Keys = BTreeMap<String, Vec<u8>>;
+type Keys = BTreeMap<String, Zeroizing<Vec<u8>>>;
 
 /// The keys, the store, and the identity of these keys, which did not change while the store was copied. `None` where there is no store.
 fn keys_and_store(paths: &Paths) -> Result<Option<(Keys, StoreCopy, Option<Identity>)>, BackupError> {
@@ -161,7 +162,7 @@ fn keys(folder: &Path) -> Result<Keys, BackupError> {
         };
         // One that was superseded meanwhile is gone.
         if let Some(bytes) = files::read(&path).map_err(up)? {
-            keys.insert(name.to_owned(), bytes.to_vec());
+            keys.insert(name.to_owned(), bytes);
         }
     }
     Ok(keys)
@@ -227,3 +228,23 @@ impl Drop for Partial {
 
 /// How often the keys may change while the store is copied.
 const TRIES: u32 = 5;
+
+#[cfg(test)]
+mod tests {
+    use certs::files;
+    use zeroize::ZeroizeOnDrop;
+
+    use super::{Content, keys};
+
+    #[test]
+    fn keys_are_wiped_when_they_are_dropped() {
+        fn is_wiped(_: &impl ZeroizeOnDrop) {}
+        let folder = tempfile::tempdir().unwrap();
+        files::create(&folder.path().join("identity.pem"), b"a key").unwrap();
+        let keys = keys(folder.path()).unwrap();
+        is_wiped(&keys["identity.pem"]);
+        if let Content::Bytes(bytes) = Content::Bytes(keys["identity.pem"].clone()) {
+            is_wiped(&bytes);
+        }
+    }
+}

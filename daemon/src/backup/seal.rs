@@ -19,8 +19,7 @@ pub struct Passphrase(Zeroizing<String>);
 
 impl Passphrase {
     /// This text; none where it is empty.
-    pub fn new(text: String) -> Option<Self> {
-        let text = Zeroizing::new(text);
+    pub fn new(text: Zeroizing<String>) -> Option<Self> {
         (!text.is_empty()).then_some(Self(text))
     }
 }
@@ -48,13 +47,13 @@ impl<W: Write> Sealing<W> {
     }
 
     fn encrypted(passphrase: &Passphrase, work: u8, mut to: W) -> io::Result<Sealed<W>> {
-        let key = FileKey(Zeroizing::new(random()?));
+        let key = FileKey::random()?;
         let salt: [u8; SALT] = random()?;
         let wrapping = wrapping_key(passphrase, &salt, work).ok_or_else(refused)?;
-        let mut wrapped = Vec::with_capacity(KEY + TAG);
-        wrapped.extend_from_slice(&*key.0);
+        let mut wrapped = Zeroizing::new(Vec::with_capacity(KEY + TAG));
+        wrapped.extend_from_slice(&key.0);
         wrapping
-            .seal_in_place_append_tag(only_nonce(), aead::Aad::empty(), &mut wrapped)
+            .seal_in_place_append_tag(only_nonce(), aead::Aad::empty(), &mut *wrapped)
             .map_err(|_| refused())?;
         let head = format!(
             "{VERSION}\n{STANZA}{} {work}\n{}\n{END}",
@@ -197,22 +196,28 @@ impl Head {
         let wrapping = wrapping_key(passphrase, &self.salt, self.work);
         let wrapping =
             wrapping.ok_or_else(|| BackupError::Damaged("its header is not one of age".to_owned()))?;
-        let mut wrapped = self.wrapped;
+        // It is opened where it is, and wiped there.
+        let mut wrapped = Zeroizing::new(self.wrapped);
         let key = wrapping
-            .open_in_place(only_nonce(), aead::Aad::empty(), &mut wrapped)
+            .open_in_place(only_nonce(), aead::Aad::empty(), &mut *wrapped)
             .map_err(|_| BackupError::WrongPassphrase)?;
-        let key: [u8; KEY] = (&*key).try_into().expect("the tag of 16 bytes is no part of it");
-        let key = FileKey(Zeroizing::new(key));
+        let key = FileKey(Zeroizing::new(key.to_vec()));
         hmac::verify(&key.mac_key(), self.text.as_bytes(), &self.mac)
             .map_err(|_| BackupError::Damaged("its header was changed".to_owned()))?;
         Ok(key)
     }
 }
 
-/// The key of one file.
-struct FileKey(Zeroizing<[u8; KEY]>);
+/// The key of one file; on the heap, since what is moved leaves a copy behind.
+struct FileKey(Zeroizing<Vec<u8>>);
 
 impl FileKey {
+    fn random() -> io::Result<Self> {
+        let mut key = Zeroizing::new(vec![0; KEY]);
+        fill(&mut key)?;
+        Ok(Self(key))
+    }
+
     fn mac_key(&self) -> hmac::Key {
         hmac::Key::new(hmac::HMAC_SHA256, &*self.derived(&[], b"header"))
     }
@@ -224,7 +229,7 @@ impl FileKey {
     /// HKDF-SHA-256 (RFC 5869).
     fn derived(&self, salt: &[u8], info: &[u8]) -> Zeroizing<[u8; DERIVED]> {
         let mut derived = Zeroizing::new([0; DERIVED]);
-        let secret = hkdf::Salt::new(hkdf::HKDF_SHA256, salt).extract(&*self.0);
+        let secret = hkdf::Salt::new(hkdf::HKDF_SHA256, salt).extract(&self.0);
         secret
             .expand(&[info], hkdf::HKDF_SHA256)
             .and_then(|output| output.fill(&mut *derived))
@@ -270,10 +275,12 @@ fn decoded(text: &str) -> Option<Vec<u8>> {
 
 pub(super) fn random<const N: usize>() -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
-    ring::rand::SystemRandom::new()
-        .fill(&mut bytes)
-        .map_err(|_| refused())?;
+    fill(&mut bytes)?;
     Ok(bytes)
+}
+
+fn fill(bytes: &mut [u8]) -> io::Result<()> {
+    ring::rand::SystemRandom::new().fill(bytes).map_err(|_| refused())
 }
 
 fn refused() -> io::Error {

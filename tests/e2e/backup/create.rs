@@ -132,6 +132,48 @@ async fn a_file_that_is_there_is_replaced_only_on_demand_and_nothing_goes_onto_a
 }
 
 #[tokio::test]
+async fn a_passphrase_that_is_too_long_is_refused_and_one_line_end_is_no_part_of_it() {
+    let daemon = TestDaemon::start().await;
+    let desk = Desk::new();
+    let file = desk.file("a.backup");
+    let by = async |secret: &str| {
+        let words = ["backup", "create", &file, "--passphrase-file", secret, "--json"];
+        daemon.cli(&words).await
+    };
+    let long = desk.passphrase("long", &"x".repeat(4097));
+    let refused = by(&long).await;
+    assert_eq!(refused.code, 2, "{refused:?}");
+    let problem = refused.json();
+    assert_eq!(problem["code"], "usage");
+    assert!(
+        problem["detail"].as_str().unwrap().contains("4096 bytes at most"),
+        "{problem}"
+    );
+    assert!(!Path::new(&file).exists());
+    let terminal = TerminalOf::start(&daemon.command(&["backup", "create", &file]), 80, 24).await;
+    terminal.until_shows("new passphrase:").await;
+    for _ in 0..5 {
+        terminal.types("x".repeat(1000).as_bytes()).await;
+    }
+    terminal.types(b"\x7f\r").await;
+    terminal.until_shows("4096 bytes at most").await;
+    assert_eq!(terminal.exit().await.code, Some(2));
+    assert!(!Path::new(&file).exists());
+    let two_ends = desk.passphrase("two", &format!("{WORDS}\n\n"));
+    assert_eq!(by(&two_ends).await.code, 0);
+    let folder = desk.0.folder().join("restored");
+    let without = desk.passphrase("one", &format!("{WORDS}\n"));
+    let with_none = desk
+        .restore(&file, &folder, &["--json", "--passphrase-file", &without])
+        .await;
+    assert_eq!(refusal(&with_none).0, "wrong_passphrase");
+    let with_one = desk
+        .restore(&file, &folder, &["--passphrase-file", &two_ends])
+        .await;
+    assert_eq!(with_one.code, 0, "{with_one:?}");
+}
+
+#[tokio::test]
 async fn a_backup_goes_through_a_pipe() {
     let mut daemon = TestDaemon::start().await;
     let phone = daemon.device(Role::Viewer).await;

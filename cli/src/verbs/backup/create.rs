@@ -16,7 +16,7 @@ use crate::{exit, failure::Failure, output};
 pub(super) struct Args {
     /// The file to write, which only you can open; `-` is standard output, unless that is a terminal
     file: PathBuf,
-    /// Read the passphrase from this file, whose last newline is no part of it; without it, it is asked for twice
+    /// Read the passphrase from this file, whose last line end is no part of it; without it, it is asked for twice
     #[arg(long, value_name = "FILE")]
     passphrase_file: Option<PathBuf>,
     /// Do not encrypt it: whoever has the file is this daemon

@@ -9,15 +9,16 @@ use std::{
 
 use daemon::backup::Passphrase;
 use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
+use zeroize::Zeroizing;
 
 use super::shown;
 use crate::failure::Failure;
 
-/// What a file says, less its last newline.
+/// What a file says, less one line end behind it.
 ///
 /// # Errors
-/// Where it cannot be read, everybody can read it, or nothing is in it.
-pub(super) fn of_file(path: &Path) -> Result<String, Failure> {
+/// Where it cannot be read, everybody can read it, or it holds nothing, no text, or more than a passphrase.
+pub(super) fn of_file(path: &Path) -> Result<Zeroizing<String>, Failure> {
     let name = shown(path);
     let unreadable = |error: io::Error| {
         Failure::failed(
@@ -26,7 +27,7 @@ pub(super) fn of_file(path: &Path) -> Result<String, Failure> {
             "check the path, and whose the file is",
         )
     };
-    let file = File::open(path).map_err(unreadable)?;
+    let mut file = File::open(path).map_err(unreadable)?;
     let there = file.metadata().map_err(unreadable)?;
     if there.is_file() && there.permissions().mode() & OTHERS != 0 {
         return Err(Failure::failed(
@@ -35,16 +36,28 @@ pub(super) fn of_file(path: &Path) -> Result<String, Failure> {
             format!("`chmod o= {name}`"),
         ));
     }
-    let mut text = String::new();
-    file.take(MOST).read_to_string(&mut text).map_err(unreadable)?;
-    let length = text.trim_end_matches('\n').trim_end_matches('\r').len();
-    text.truncate(length);
-    match text.is_empty() {
-        true => Err(Failure::usage(
+    // Of its whole length from the beginning: what grows leaves a copy behind.
+    let mut bytes = Zeroizing::new(vec![0; MOST + LINE_END + 1]);
+    let mut length = 0;
+    while length < bytes.len() {
+        match file.read(&mut bytes[length..]) {
+            Ok(0) => break,
+            Ok(read) => length += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(unreadable(error)),
+        }
+    }
+    let bytes = &bytes[..length];
+    let bytes = bytes
+        .strip_suffix(b"\n")
+        .map_or(bytes, |line| line.strip_suffix(b"\r").unwrap_or(line));
+    match bytes.len() {
+        0 => Err(Failure::usage(
             format!("nothing is in the passphrase file {name}"),
             "write the passphrase into it",
         )),
-        false => Ok(text),
+        length if length > MOST => Err(too_long(&format!("what is in the file {name} is longer"))),
+        _ => text(bytes),
     }
 }
 
@@ -82,7 +95,7 @@ pub(super) fn ask_twice() -> Result<Passphrase, Failure> {
 ///
 /// # Errors
 /// Where it is too short.
-pub(super) fn strong(text: String) -> Result<Passphrase, Failure> {
+pub(super) fn strong(text: Zeroizing<String>) -> Result<Passphrase, Failure> {
     match is_strong(&text) {
         true => Passphrase::new(text).ok_or_else(none),
         false => Err(too_short()),
@@ -100,6 +113,21 @@ fn too_short() -> Failure {
         ),
         "take some words; or --plain, where something else encrypts the file",
     )
+}
+
+/// Refuses what would only in part be used.
+fn too_long(what: &str) -> Failure {
+    Failure::usage(
+        format!("a passphrase has {MOST} bytes at most, and {what}"),
+        "take a shorter one; nothing of it was used",
+    )
+}
+
+/// A passphrase is text, copied once.
+fn text(bytes: &[u8]) -> Result<Zeroizing<String>, Failure> {
+    let read = std::str::from_utf8(bytes);
+    let read = read.map_err(|_| Failure::usage("the passphrase is no text (UTF-8)", "try again"))?;
+    Ok(Zeroizing::new(read.to_owned()))
 }
 
 fn none() -> Failure {
@@ -127,7 +155,7 @@ impl Terminal {
 
     /// Asks, and shows nothing of the answer. A key that interrupts is read as any other here, so that no signal leaves the terminal
     /// as it is meanwhile.
-    fn ask(&mut self, question: &str) -> Result<String, Failure> {
+    fn ask(&mut self, question: &str) -> Result<Zeroizing<String>, Failure> {
         let before = tcgetattr(&self.device).map_err(io::Error::from)?;
         let mut quiet = before.clone();
         let unseen = LocalModes::ECHO | LocalModes::ECHONL | LocalModes::ICANON | LocalModes::ISIG;
@@ -144,24 +172,31 @@ impl Terminal {
         answer
     }
 
-    fn line(&mut self) -> Result<String, Failure> {
-        let mut line = Vec::new();
-        let mut key = [0];
+    fn line(&mut self) -> Result<Zeroizing<String>, Failure> {
+        // What grows leaves a copy behind.
+        let mut line = Zeroizing::new(Vec::with_capacity(MOST));
+        let mut key = Zeroizing::new([0]);
+        let mut is_too_long = false;
         loop {
-            if self.device.read(&mut key)? == 0 {
+            if self.device.read(&mut *key)? == 0 {
                 return Err(none());
             }
             match key[0] {
+                b'\r' | b'\n' if is_too_long => return Err(too_long("this is longer")),
                 b'\r' | b'\n' => break,
                 INTERRUPT => return Err(none()),
                 END if line.is_empty() => return Err(none()),
                 BACKSPACE | DELETE => erase(&mut line),
-                CLEAR => line.clear(),
-                letter if line.len() < MOST as usize => line.push(letter),
-                _ => {}
+                CLEAR => {
+                    line.clear();
+                    is_too_long = false;
+                }
+                letter if line.len() < MOST => line.push(letter),
+                // Until it is all cleared: which of it would be erased is not known any more.
+                _ => is_too_long = true,
             }
         }
-        String::from_utf8(line).map_err(|_| Failure::usage("the passphrase is no text (UTF-8)", "try again"))
+        text(&line)
     }
 
     fn restore(&mut self) {
@@ -186,7 +221,9 @@ fn erase(line: &mut Vec<u8>) {
 /// Characters of a new passphrase.
 const SHORTEST: usize = 8;
 /// Bytes of a passphrase.
-const MOST: u64 = 4096;
+const MOST: usize = 4096;
+/// Bytes of the longest end of a line.
+const LINE_END: usize = 2;
 /// What others than its owner and its group may do to a file.
 const OTHERS: u32 = 0o007;
 /// Keys: Ctrl-C, Ctrl-D, Ctrl-H, Ctrl-U, and the one that deletes.
@@ -208,7 +245,7 @@ mod tests {
         let path = folder.path().join("passphrase");
         fs::write(&path, " correct horse \n").unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
-        assert_eq!(of_file(&path).unwrap(), " correct horse ");
+        assert_eq!(*of_file(&path).unwrap(), " correct horse ");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o604)).unwrap();
         assert!(of_file(&path).is_err());
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
@@ -218,8 +255,52 @@ mod tests {
 
     #[test]
     fn what_is_short_is_refused_for_a_new_backup() {
-        assert!(strong("äöüäöüä".to_owned()).is_err());
-        assert!(strong("äöüäöüäö".to_owned()).is_ok());
+        assert!(strong("äöüäöüä".to_owned().into()).is_err());
+        assert!(strong("äöüäöüäö".to_owned().into()).is_ok());
+    }
+
+    #[test]
+    fn exactly_one_line_end_is_no_part_of_a_passphrase() {
+        for (written, meant) in [
+            ("horse", "horse"),
+            ("horse\n", "horse"),
+            ("horse\r\n", "horse"),
+            ("horse\n\n", "horse\n"),
+            ("horse\r\n\r\n", "horse\r\n"),
+            ("horse\r", "horse\r"),
+            ("correct\nhorse\n", "correct\nhorse"),
+        ] {
+            assert_eq!(*said(written).unwrap(), meant, "{written:?}");
+        }
+    }
+
+    #[test]
+    fn a_passphrase_that_is_too_long_is_refused_and_not_cut_off() {
+        let longest = "ä".repeat(2048);
+        for end in ["", "\n", "\r\n"] {
+            assert_eq!(*said(&format!("{longest}{end}")).unwrap(), longest);
+            let refused = said(&format!("{longest}x{end}")).unwrap_err();
+            assert!(
+                format!("{refused:?}").contains("4096 bytes at most"),
+                "{refused:?}"
+            );
+        }
+        assert!(said(&"x".repeat(1 << 20)).is_err());
+    }
+
+    #[test]
+    fn a_passphrase_is_wiped_when_it_is_dropped() {
+        fn is_wiped(_: &impl zeroize::ZeroizeOnDrop) {}
+        is_wiped(&said("horse").unwrap());
+    }
+
+    /// What is read of a file with this text, which is its owner's alone.
+    fn said(text: &str) -> Result<zeroize::Zeroizing<String>, crate::failure::Failure> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("passphrase");
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        of_file(&path)
     }
 
     #[test]

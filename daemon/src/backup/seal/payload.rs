@@ -3,6 +3,7 @@
 use std::io::{self, BufRead, Read, Write};
 
 use ring::aead::{Aad, LessSafeKey, NONCE_LEN, Nonce};
+use zeroize::Zeroizing;
 
 use super::TAG;
 
@@ -11,7 +12,7 @@ pub(in crate::backup) struct Sealed<W: Write> {
     key: LessSafeKey,
     to: W,
     /// What is not sealed yet: a whole chunk at most, since the last one is told by what comes behind it.
-    chunk: Vec<u8>,
+    chunk: Zeroizing<Vec<u8>>,
     number: u64,
 }
 
@@ -20,7 +21,7 @@ impl<W: Write> Sealed<W> {
         Self {
             key,
             to,
-            chunk: Vec::with_capacity(CHUNK + TAG),
+            chunk: Zeroizing::new(Vec::with_capacity(CHUNK + TAG)),
             number: 0,
         }
     }
@@ -33,7 +34,7 @@ impl<W: Write> Sealed<W> {
 
     fn seal(&mut self, is_last: bool) -> io::Result<()> {
         self.key
-            .seal_in_place_append_tag(nonce(self.number, is_last), Aad::empty(), &mut self.chunk)
+            .seal_in_place_append_tag(nonce(self.number, is_last), Aad::empty(), &mut *self.chunk)
             .map_err(|_| io::Error::other("a chunk of the back-up could not be encrypted"))?;
         self.to.write_all(&self.chunk)?;
         self.chunk.clear();
@@ -66,7 +67,7 @@ pub(in crate::backup) struct Opening<R> {
     key: LessSafeKey,
     from: R,
     /// What was opened and not read yet.
-    chunk: Vec<u8>,
+    chunk: Zeroizing<Vec<u8>>,
     read: usize,
     number: u64,
     is_over: bool,
@@ -78,7 +79,8 @@ impl<R: BufRead> Opening<R> {
         Self {
             key,
             from,
-            chunk: Vec::new(),
+            // Never made larger: that would leave a copy behind.
+            chunk: Zeroizing::new(Vec::with_capacity(CHUNK + TAG + PROBE)),
             read: 0,
             number: 0,
             is_over: false,
@@ -154,3 +156,23 @@ fn nonce(number: u64, is_last: bool) -> Nonce {
 
 /// Bytes of a chunk before it is sealed.
 const CHUNK: usize = 64 << 10;
+/// Bytes that are left free for whoever reads to an end, to see that it is one.
+const PROBE: usize = 32;
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use ring::aead::{CHACHA20_POLY1305, LessSafeKey, UnboundKey};
+    use zeroize::ZeroizeOnDrop;
+
+    use super::{Opening, Sealed};
+
+    #[test]
+    fn what_is_sealed_or_opened_is_wiped_when_it_is_dropped() {
+        fn is_wiped(_: &impl ZeroizeOnDrop) {}
+        let key = || LessSafeKey::new(UnboundKey::new(&CHACHA20_POLY1305, &[7; 32]).unwrap());
+        is_wiped(&Sealed::new(key(), Vec::new()).chunk);
+        is_wiped(&Opening::new(key(), Cursor::new(Vec::new())).chunk);
+    }
+}

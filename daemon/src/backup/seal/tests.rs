@@ -1,12 +1,13 @@
 use std::io::{Cursor, Read, Write};
 
 use base64ct::{Base64, Encoding};
+use zeroize::ZeroizeOnDrop;
 
-use super::{Passphrase, Sealing, Source, TAG};
+use super::{FileKey, Passphrase, Sealing, Source, TAG};
 use crate::backup::BackupError;
 
 fn passphrase(text: &str) -> Passphrase {
-    Passphrase::new(text.to_owned()).unwrap()
+    Passphrase::new(text.to_owned().into()).unwrap()
 }
 
 /// Sealed with so little work that it takes no time.
@@ -49,6 +50,13 @@ fn no_bit_of_it_can_be_another_and_no_byte_can_be_missing_or_too_many() {
         assert!(opened(&file[..at], "a").is_err(), "cut off at {at}");
     }
     assert!(opened(&[&file[..], b"x"].concat(), "a").is_err());
+}
+
+#[test]
+fn passphrase_and_file_key_are_wiped_when_they_are_dropped() {
+    fn is_wiped(_: &impl ZeroizeOnDrop) {}
+    is_wiped(&passphrase("a").0);
+    is_wiped(&FileKey::random().unwrap().0);
 }
 
 #[test]
