@@ -5,6 +5,7 @@ mod cut_off;
 mod moved;
 mod refused;
 mod since;
+mod stuck;
 
 use std::{
     fs,

@@ -9,15 +9,18 @@ use server::store::StoreError;
 
 use crate::UpError;
 
-/// Why a back-up was not made or not restored: a sentence, and a hint. Nothing was changed.
+/// Why a back-up was not made or not restored: a sentence, and a hint. Nothing was changed, but by [`Self::HalfDone`].
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
     /// No daemon ever served here.
     #[error("there is nothing to back up: no daemon ever served with the state directory {}", .0.display())]
     Nothing(PathBuf),
-    /// A daemon has the state.
-    #[error("a daemon runs with the state directory {}", .0.display())]
+    /// A daemon has the state, or who does something without one.
+    #[error("a daemon, or a command in the place of one, is at work on the state directory {}", .0.display())]
     Running(PathBuf),
+    /// Another back-up is being restored.
+    #[error("a back-up is being restored into the state directory {}", .0.display())]
+    Restoring(PathBuf),
     /// A state would be replaced.
     #[error("{} is there already", .0.display())]
     Occupied(PathBuf),
@@ -27,6 +30,42 @@ pub enum BackupError {
     /// A session of another daemon runs.
     #[error("sessions of the daemon that was here still run, and the back-up is another daemon's")]
     Sessions,
+    /// What gives way cannot be moved.
+    #[error("{} cannot be moved out of the way: {why}", path.display())]
+    Immovable {
+        /// The file or folder.
+        path: PathBuf,
+        /// What keeps it there.
+        why: String,
+    },
+    /// A step of a restore was refused, and what was done by then is undone.
+    #[error("a back-up could not be put in place, and what was done of it was undone: {0}")]
+    Undone(io::Error),
+    /// The same, and not all of it could be undone.
+    #[error(
+        "a back-up could not be put in place ({why}), and what was done of it could not all be undone ({undoing}): what is in {} is \
+        of neither state as a whole",
+        state.display()
+    )]
+    HalfDone {
+        /// The state directory.
+        state: PathBuf,
+        /// Which step was refused.
+        why: io::Error,
+        /// Which one back.
+        undoing: String,
+    },
+    /// What a restore that was cut off has to do is not known.
+    #[error("{}, which says how a restore that was cut off is finished, is damaged: {why}", path.display())]
+    Illegible {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A daemon's state is not one to go back to.
+    #[error("this state cannot be backed up: {0}")]
+    Unfit(String),
     /// The file is something else.
     #[error("this is no back-up of transom")]
     NotOne,
@@ -84,7 +123,12 @@ impl BackupError {
             Self::Running(_) => "already_running",
             Self::Occupied(_) => "state_exists",
             Self::FileExists(_) => "file_exists",
+            Self::Restoring(_) => "being_restored",
             Self::Sessions => "sessions_run",
+            Self::Immovable { .. } => "immovable",
+            Self::Undone(_) => "undone",
+            Self::HalfDone { .. } | Self::Illegible { .. } => "half_restored",
+            Self::Unfit(_) => "unfit",
             Self::NotOne => "no_backup",
             Self::WrongPassphrase => "wrong_passphrase",
             Self::Encrypted => "encrypted",
@@ -101,15 +145,31 @@ impl BackupError {
     pub fn hint(&self) -> String {
         match self {
             Self::Nothing(_) => "set TRANSOM_DIR as the daemon was started with".to_owned(),
-            Self::Running(_) => "`transom shutdown` ends it, and its sessions go on; as a service: `systemctl --user stop \
-                transom.socket transom.service`"
+            Self::Running(_) => "`transom shutdown` ends a daemon, and its sessions go on; as a service: `systemctl --user stop \
+                transom.socket transom.service`; a command ends by itself: try again"
                 .to_owned(),
+            Self::Restoring(_) => "nothing was written: try again once that is done".to_owned(),
             Self::Occupied(_) => {
                 "--force moves what is there aside and says where to; or name another folder with --dir".to_owned()
             }
             Self::FileExists(_) => "name another file, or replace it with --force".to_owned(),
             Self::Sessions => "end them first: `transom up`, then `transom shutdown --sessions`; or name another folder with --dir"
                 .to_owned(),
+            Self::Immovable { .. } => "nothing was changed: restore where it can be moved, as outside of the container that has it mounted; \
+                or name another folder with --dir"
+                .to_owned(),
+            Self::Undone(_) => "all is as it was before the restore, and a daemon starts so (`transom up`); mend what kept it from its \
+                place, and restore the back-up again"
+                .to_owned(),
+            Self::HalfDone { state, .. } => format!(
+                "nothing is lost: what was there is in its place or in {0}/before-restore-…; mend what keeps it there, and `transom up` \
+                goes on with it; until then move nothing of that, nor {0}/restoring",
+                state.display()
+            ),
+            Self::Illegible { .. } => "nothing was changed now: what was there is in its place or in before-restore-… beside that folder, \
+                and what was to come is in its place or in that folder; put what belongs together in place, then remove that folder"
+                .to_owned(),
+            Self::Unfit(_) => "`transom doctor` says what is wrong with it".to_owned(),
             Self::NotOne => "name a file that `transom backup create` wrote".to_owned(),
             Self::WrongPassphrase => "try again: nothing was changed".to_owned(),
             Self::Encrypted => "run it in a terminal, which asks for it, or name a file with --passphrase-file".to_owned(),

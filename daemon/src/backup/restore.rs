@@ -68,7 +68,7 @@ pub fn check_place(paths: &Paths, replaces: bool) -> Result<(), BackupError> {
 /// daemon.
 ///
 /// # Errors
-/// [`BackupError`]; then nothing was changed.
+/// [`BackupError`]; then nothing is changed, unless it is [`BackupError::HalfDone`].
 pub fn restore(
     paths: &Paths,
     source: Source,
@@ -104,6 +104,7 @@ pub fn restore(
         return Err(BackupError::Sessions);
     }
     let plan = plan(paths, &restored)?;
+    plan.check(paths)?;
     if exists(&staging.join(CONFIGURATION)) {
         stage_configuration(paths, &staging.join(CONFIGURATION))?;
     }
@@ -111,7 +112,9 @@ pub fn restore(
     let taken: Vec<Item> = all.filter(|item| exists(&item.place(paths))).collect();
     plan.decide(paths)?;
     state.is_decided = true;
-    swap::finish_locked(paths)?;
+    let done = swap::finish_locked(paths);
+    state.is_decided = !matches!(done, Err(BackupError::Undone(_)));
+    done?;
     let aside = taken.into_iter().map(|item| item.aside(paths, &plan.aside));
     Ok(Restoration {
         manifest,

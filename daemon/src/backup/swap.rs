@@ -1,18 +1,25 @@
 //! A restored state put in the place of another, of which nothing is lost.
 //!
 //! Several files cannot get their names in one step. So what is to be done is written down first, synced, in a file whose name is the
-//! moment at which it is decided: before it, nothing was done; after it, whoever has the daemon's lock next does the rest.
+//! moment at which it is decided: before it, nothing was done; after it, whoever has the daemon's lock next does the rest. Where a
+//! step is refused, that file gets another name, and from then on everything is undone, by the same or by whoever is next.
 
 use std::{
     fs, io,
+    os::linux::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
 use certs::files;
+use rustix::fs::{Access, AtFlags, CWD, StatxAttributes, StatxFlags, access, statx};
 use serde::{Deserialize, Serialize};
 
 use super::{BackupError, error::up};
-use crate::{lock::Lock, paths::Paths, up::UpError};
+use crate::{
+    lock::{Lock, LockError},
+    paths::Paths,
+    up::UpError,
+};
 
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,7 +94,35 @@ impl Item {
     }
 }
 
+/// How a file or folder gets another name: by rename(2), but for tests.
+type Rename<'a> = &'a dyn Fn(&Path, &Path) -> io::Result<()>;
+
 impl Plan {
+    /// Whether each step can be made, as far as that can be told before the first.
+    ///
+    /// # Errors
+    /// [`BackupError::Immovable`].
+    pub(super) fn check(&self, paths: &Paths) -> Result<(), BackupError> {
+        for Move { item, comes } in &self.moves {
+            let place = item.place(paths);
+            let immovable = |why: String| BackupError::Immovable {
+                path: place.clone(),
+                why,
+            };
+            let is_there = exists(&place);
+            let names = [
+                Some(&*place).filter(|_| is_there),
+                place.parent().filter(|folder| folder.exists()),
+            ];
+            for path in names.into_iter().flatten().filter(|_| is_there || *comes) {
+                if let Some(why) = what_keeps(path, path == place).map_err(BackupError::reading(path))? {
+                    return Err(immovable(format!("{} {why}", path.display())));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Decides it: from here on it is done, by whomever.
     pub(super) fn decide(&self, paths: &Paths) -> Result<(), BackupError> {
         files::directory(&paths.state.join(&self.aside)).map_err(up)?;
@@ -95,32 +130,81 @@ impl Plan {
         files::create(&decision(paths), &text).map_err(up)
     }
 
-    /// Does it, or what is left of it; `step` is asked before each.
-    fn carry_out(&self, paths: &Paths, mut step: impl FnMut() -> io::Result<()>) -> io::Result<()> {
+    /// What a file says is to be done; `None` where there is none.
+    fn read(path: &Path) -> Result<Option<Self>, BackupError> {
+        let Some(text) = files::read(path).map_err(up)? else {
+            return Ok(None);
+        };
+        let plan = serde_json::from_slice(&text);
+        plan.map(Some).map_err(|error| BackupError::Illegible {
+            path: path.to_owned(),
+            why: error.to_string(),
+        })
+    }
+
+    /// Does it, or what is left of it.
+    fn carry_out(&self, paths: &Paths, rename: Rename<'_>) -> io::Result<()> {
         for Move { item, comes } in &self.moves {
-            let (place, staged, aside) = (
-                item.place(paths),
-                item.staged(paths),
-                item.aside(paths, &self.aside),
-            );
+            let [place, staged, aside] = self.names(*item, paths);
             let waits = *comes && exists(&staged);
             // Where what comes is not waiting any more, what is in its place is the new one.
             if (waits || !comes) && exists(&place) && !exists(&aside) {
-                step()?;
-                fs::rename(&place, &aside)?;
+                moved(&place, &aside, rename)?;
             }
             if waits {
-                step()?;
-                fs::rename(&staged, &place)?;
+                moved(&staged, &place, rename)?;
             }
         }
+        self.sync(paths)
+    }
+
+    /// Undoes what was done of it, or what is left of that.
+    fn take_back(&self, paths: &Paths, rename: Rename<'_>) -> io::Result<()> {
+        for Move { item, comes } in self.moves.iter().rev() {
+            let [place, staged, aside] = self.names(*item, paths);
+            // The new one: the old one came back only where this waits again.
+            if *comes && !exists(&staged) && exists(&place) {
+                moved(&place, &staged, rename)?;
+            }
+            if exists(&aside) && !exists(&place) {
+                moved(&aside, &place, rename)?;
+            }
+        }
+        self.sync(paths)
+    }
+
+    fn sync(&self, paths: &Paths) -> io::Result<()> {
         let config = paths.config.parent().unwrap_or(&paths.state);
-        for folder in [&paths.state, &paths.state.join(&self.aside), config] {
+        for folder in [
+            &paths.state,
+            &paths.state.join(&self.aside),
+            &staging(paths),
+            config,
+        ] {
             if folder.exists() {
-                fs::File::open(folder)?.sync_all()?;
+                let synced = fs::File::open(folder).and_then(|folder| folder.sync_all());
+                synced
+                    .map_err(|error| with_words(&error, &format!("{} cannot be synced", folder.display())))?;
             }
         }
-        step()
+        Ok(())
+    }
+
+    fn names(&self, item: Item, paths: &Paths) -> [PathBuf; 3] {
+        [
+            item.place(paths),
+            item.staged(paths),
+            item.aside(paths, &self.aside),
+        ]
+    }
+
+    /// Forgets it once it is done, or undone.
+    fn end(&self, paths: &Paths, file: &Path) -> Result<(), BackupError> {
+        // First, and synced: by it, what is forgotten now would be taken for what is in its place.
+        files::remove(file).map_err(up)?;
+        // Of a state that had nothing in its place.
+        fs::remove_dir(paths.state.join(&self.aside)).ok();
+        forget(paths).map_err(BackupError::writing(&staging(paths)))
     }
 }
 
@@ -132,7 +216,12 @@ pub(crate) fn finish(paths: &Paths) -> Result<(), UpError> {
     if !is_begun(paths) {
         return Ok(());
     }
-    let lock = Lock::take_to_serve(&paths.lock(), &paths.socket())?;
+    let lock = Lock::take_to_serve(&paths.lock(), &paths.socket()).map_err(|error| match error {
+        LockError::AlreadyRunning(_) if is_begun(paths) => {
+            UpError::Restore(Box::new(BackupError::Restoring(paths.state.clone())))
+        }
+        other => other.into(),
+    })?;
     finish_under(paths, &lock)
 }
 
@@ -141,35 +230,50 @@ pub(crate) fn finish(paths: &Paths) -> Result<(), UpError> {
 /// # Errors
 /// Where the system says no.
 pub(crate) fn finish_under(paths: &Paths, _lock: &Lock) -> Result<(), UpError> {
-    match finish_locked(paths) {
-        Ok(()) => Ok(()),
-        Err(BackupError::Up(error)) => Err(error),
-        Err(other) => Err(UpError::io("finish the restore of a back-up that was cut off")(
-            io::Error::other(other),
-        )),
-    }
+    finish_locked(paths).map_err(|error| match error {
+        BackupError::Up(error) => error,
+        other => UpError::Restore(Box::new(other)),
+    })
 }
 
 /// The same for who has the lock.
+///
+/// # Errors
+/// [`BackupError::Undone`] where it could not be done: then it is no more, and the former state is in place.
+/// [`BackupError::HalfDone`] where it could not be undone either: then that is tried again next time.
 pub(super) fn finish_locked(paths: &Paths) -> Result<(), BackupError> {
-    finish_by_steps(paths, || Ok(()))
+    finish_by(paths, &|from, to| fs::rename(from, to))
 }
 
-fn finish_by_steps(paths: &Paths, step: impl FnMut() -> io::Result<()>) -> Result<(), BackupError> {
+fn finish_by(paths: &Paths, rename: Rename<'_>) -> Result<(), BackupError> {
     if !is_begun(paths) {
         return Ok(());
     }
-    if let Some(text) = files::read(&decision(paths)).map_err(up)? {
-        let plan: Plan = serde_json::from_slice(&text).map_err(|error| {
-            BackupError::reading(&decision(paths))(io::Error::new(io::ErrorKind::InvalidData, error))
-        })?;
-        let state = paths.state.join(&plan.aside);
-        plan.carry_out(paths, step)
-            .map_err(BackupError::writing(&state))?;
-        // Nothing is left to be done; without it, what is left is forgotten.
-        files::remove(&decision(paths)).map_err(up)?;
-        // Of a state that had nothing in its place.
-        fs::remove_dir(&state).ok();
+    let (decided, withdrawn) = (decision(paths), withdrawal(paths));
+    let half_done = |why: io::Error, undoing: String| BackupError::HalfDone {
+        state: paths.state.clone(),
+        why,
+        undoing,
+    };
+    if let Some(plan) = Plan::read(&withdrawn)? {
+        let again = io::Error::other("a restore was cut off while it was undone");
+        plan.take_back(paths, rename)
+            .map_err(|error| half_done(again, error.to_string()))?;
+        return plan.end(paths, &withdrawn);
+    }
+    if let Some(plan) = Plan::read(&decided)? {
+        let Err(why) = plan.carry_out(paths, rename) else {
+            return plan.end(paths, &decided);
+        };
+        // From here on nobody does the rest of it.
+        if let Err(error) = files::supersede(&decided, &withdrawn) {
+            return Err(half_done(why, error.to_string()));
+        }
+        if let Err(error) = plan.take_back(paths, rename) {
+            return Err(half_done(why, error.to_string()));
+        }
+        plan.end(paths, &withdrawn)?;
+        return Err(BackupError::Undone(why));
     }
     forget(paths).map_err(BackupError::writing(&staging(paths)))
 }
@@ -195,13 +299,68 @@ fn decision(paths: &Paths) -> PathBuf {
     staging(paths).join("decided")
 }
 
-fn is_begun(paths: &Paths) -> bool {
+/// What a decision is called from when on it is undone.
+fn withdrawal(paths: &Paths) -> PathBuf {
+    staging(paths).join("withdrawn")
+}
+
+/// Whether a restore is under way, or was cut off.
+pub(super) fn is_begun(paths: &Paths) -> bool {
     exists(&staging(paths))
 }
 
 /// Whether anything has the name, be it a link into nowhere.
 pub(super) fn exists(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
+}
+
+fn moved(from: &Path, to: &Path, rename: Rename<'_>) -> io::Result<()> {
+    rename(from, to).map_err(|error| {
+        with_words(
+            &error,
+            &format!("{} cannot be moved to {}", from.display(), to.display()),
+        )
+    })
+}
+
+fn with_words(error: &io::Error, words: &str) -> io::Error {
+    io::Error::new(error.kind(), format!("{words}: {error}"))
+}
+
+/// What of a file or folder keeps rename(2) from moving it, or of the folder that it is in.
+fn what_keeps(path: &Path, is_moved: bool) -> io::Result<Option<String>> {
+    if is_moved && is_mount_point(path)? {
+        return Ok(Some("has something mounted over it".to_owned()));
+    }
+    let fixed = [StatxAttributes::IMMUTABLE, StatxAttributes::APPEND];
+    if fixed.into_iter().any(|fixed| has(path, fixed) == Some(true)) {
+        return Ok(Some("is marked as not to be changed (lsattr(1))".to_owned()));
+    }
+    match access(path, Access::WRITE_OK | Access::EXEC_OK) {
+        Err(errno) if !is_moved => Ok(Some(format!("cannot be written to: {errno}"))),
+        _ => Ok(None),
+    }
+}
+
+/// Whether something is mounted there.
+fn is_mount_point(path: &Path) -> io::Result<bool> {
+    if let Some(is_one) = has(path, StatxAttributes::MOUNT_ROOT) {
+        return Ok(is_one);
+    }
+    // Before Linux 5.8, only what is of another file system is told.
+    let there = path.symlink_metadata()?.st_dev();
+    match path.parent() {
+        Some(folder) => Ok(folder.metadata()?.st_dev() != there),
+        None => Ok(true),
+    }
+}
+
+/// Whether a file or folder has an attribute, where the system says (statx(2)).
+fn has(path: &Path, attribute: StatxAttributes) -> Option<bool> {
+    let flags = AtFlags::NO_AUTOMOUNT | AtFlags::SYMLINK_NOFOLLOW;
+    let found = statx(CWD, path, flags, StatxFlags::empty()).ok()?;
+    let is_told = found.stx_attributes_mask.contains(attribute);
+    is_told.then(|| found.stx_attributes.contains(attribute))
 }
 
 fn suffixed(path: &Path, suffix: &str) -> PathBuf {

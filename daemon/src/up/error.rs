@@ -11,8 +11,8 @@ use rustix::fs::statvfs;
 use server::{Crashed, store::StoreError};
 
 use crate::{
-    ConfigError, lock::LockError, paths::PathsError, service::PassedError, socket::SocketError,
-    tailnet::NotOwn,
+    ConfigError, backup::BackupError, lock::LockError, paths::PathsError, service::PassedError,
+    socket::SocketError, tailnet::NotOwn,
 };
 
 /// Why the daemon does not run: a sentence, and a hint.
@@ -73,6 +73,9 @@ pub enum UpError {
         /// The state directory.
         folder: PathBuf,
     },
+    /// A restore of a back-up was cut off, and could not be finished.
+    #[error(transparent)]
+    Restore(Box<BackupError>),
     /// There is no space where its files are.
     #[error("no space is left on the disk of {}: {source}", folder.display())]
     FullDisk {
@@ -139,6 +142,7 @@ impl UpError {
                 again"
                     .to_owned()
             }
+            Self::Restore(error) => error.hint(),
             Self::FullDisk { .. } => "make room there, then start it again: nothing that it holds is at fault".to_owned(),
             Self::Crashed(_) => "see the log in the state directory, and start it again".to_owned(),
             Self::System { .. } => "check the state directory, its owner and the free space".to_owned(),
@@ -181,7 +185,11 @@ impl UpError {
 
     /// Whether another process holds the lock: a daemon, also one that starts or drains, or who does without one.
     pub fn is_taken(&self) -> bool {
-        matches!(self, Self::Lock(LockError::AlreadyRunning(_)))
+        match self {
+            Self::Lock(LockError::AlreadyRunning(_)) => true,
+            Self::Restore(error) => matches!(**error, BackupError::Restoring(_)),
+            _ => false,
+        }
     }
 
     /// Whether the owner, the mode or the kind of a file is at fault.

@@ -1,9 +1,9 @@
-use std::{collections::BTreeMap, fs, io, path::Path};
+use std::{cell::Cell, collections::BTreeMap, fs, io, path::Path};
 
 use certs::files;
 
-use super::{Item, Move, Plan, finish_by_steps, finish_locked, is_begun, staging};
-use crate::paths::Paths;
+use super::{Item, Move, Plan, decision, finish_by, finish_locked, is_begun, staging, withdrawal};
+use crate::{backup::BackupError, paths::Paths};
 
 /// A state directory with an old state, and a new one that waits; the configuration is elsewhere.
 struct Place {
@@ -112,30 +112,101 @@ fn what_was_not_decided_is_forgotten() {
 
 #[test]
 fn what_was_decided_is_done_wherever_it_was_cut_off() {
-    let mut cuts = 0;
-    loop {
+    for cut in 0..=STEPS {
         let place = Place::new();
         Place::plan().decide(&place.paths).unwrap();
-        let mut left = cuts;
-        let cut = finish_by_steps(&place.paths, || match left {
-            0 => Err(io::ErrorKind::Interrupted.into()),
-            _ => {
-                left -= 1;
-                Ok(())
-            }
-        });
-        let was_cut = cut.is_err();
+        let done = Place::plan().carry_out(&place.paths, &until(cut));
+        assert_eq!(done.is_ok(), cut == STEPS, "each move that was to be made");
         finish_locked(&place.paths).unwrap();
         place.is(NEW);
         assert!(!is_begun(&place.paths));
         finish_locked(&place.paths).unwrap();
-        if !was_cut {
-            break;
-        }
-        cuts += 1;
     }
-    assert_eq!(cuts, 8, "each move that was to be made, and the end");
 }
+
+#[test]
+fn a_restore_of_which_a_step_is_refused_is_undone_and_says_which() {
+    for refused in 0..STEPS {
+        let place = Place::new();
+        Place::plan().decide(&place.paths).unwrap();
+        let step = Cell::new(0);
+        let undone = finish_by(&place.paths, &|from, to| {
+            step.set(step.get() + 1);
+            match step.get() == refused + 1 {
+                true => Err(io::ErrorKind::ResourceBusy.into()),
+                false => fs::rename(from, to),
+            }
+        });
+        let undone = undone.unwrap_err();
+        assert_eq!(undone.code(), "undone", "{undone}");
+        assert!(undone.to_string().contains("cannot be moved to"), "{undone}");
+        place.is(OLD);
+        assert!(!is_begun(&place.paths) && !place.paths.state.join("before").exists());
+        finish_locked(&place.paths).unwrap();
+        place.is(OLD);
+    }
+}
+
+#[test]
+fn a_restore_that_cannot_be_undone_either_says_so_and_is_undone_by_the_next() {
+    for refused in 1..STEPS {
+        let place = Place::new();
+        Place::plan().decide(&place.paths).unwrap();
+        let half_done = finish_by(&place.paths, &until(refused)).unwrap_err();
+        assert_eq!(half_done.code(), "half_restored", "{half_done}");
+        let (words, state) = (half_done.to_string(), place.paths.state.display().to_string());
+        assert!(words.contains(&state) && !half_done.hint().contains("nothing was changed"));
+        let again = finish_by(&place.paths, &until(0)).unwrap_err();
+        assert_eq!(again.code(), "half_restored", "{again}");
+        finish_locked(&place.paths).unwrap();
+        place.is(OLD);
+        assert!(!is_begun(&place.paths));
+    }
+}
+
+#[test]
+fn what_is_undone_is_undone_wherever_that_was_cut_off() {
+    for done in 0..=STEPS {
+        for cut in 0..STEPS {
+            let place = Place::new();
+            let plan = Place::plan();
+            plan.decide(&place.paths).unwrap();
+            plan.carry_out(&place.paths, &until(done)).ok();
+            files::supersede(&decision(&place.paths), &withdrawal(&place.paths)).unwrap();
+            plan.take_back(&place.paths, &until(cut)).ok();
+            finish_locked(&place.paths).unwrap();
+            place.is(OLD);
+            assert!(!is_begun(&place.paths));
+        }
+    }
+}
+
+#[test]
+fn a_decision_that_cannot_be_read_is_named_and_nothing_is_moved() {
+    let place = Place::new();
+    Place::plan().decide(&place.paths).unwrap();
+    fs::write(decision(&place.paths), "{").unwrap();
+    let before = place.files();
+    let refused = finish_locked(&place.paths).unwrap_err();
+    assert!(matches!(refused, BackupError::Illegible { .. }), "{refused}");
+    assert!(refused.to_string().contains("restoring/decided"), "{refused}");
+    assert_eq!(place.files(), before);
+}
+
+/// Renames so often, and no more.
+fn until(cut: usize) -> impl Fn(&Path, &Path) -> io::Result<()> {
+    let left = Cell::new(cut);
+    move |from, to| match left.get() {
+        0 => Err(io::ErrorKind::Interrupted.into()),
+        count => {
+            left.set(count - 1);
+            fs::rename(from, to)
+        }
+    }
+}
+
+/// Names that something gets: of four that give way, and three that come.
+const STEPS: usize = 7;
 
 #[test]
 fn a_folder_for_what_was_there_is_left_only_where_something_was() {
