@@ -4,7 +4,10 @@ use std::{
     collections::BTreeMap,
     fs::{self, File},
     io::{self, Write},
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
 };
 
 use certs::{Identity, files};
@@ -68,42 +71,17 @@ pub fn create_file(
 /// The members of a back-up, and what has to live as long as they.
 struct Contents {
     parts: BTreeMap<String, Content>,
-    _store: StoreCopy,
+    store: StoreCopy,
+    pin: String,
+    locked_down: bool,
 }
 
 fn gather(paths: &Paths) -> Result<(Manifest, Contents), BackupError> {
-    let nothing = || BackupError::Nothing(paths.state.clone());
     if !paths.state.exists() {
-        return Err(nothing());
+        return Err(BackupError::Nothing(paths.state.clone()));
     }
-    // Where no daemon has it, none may begin while the store is copied. One that has it lets it be copied.
-    let _lock = match Lock::take(&paths.lock()) {
-        Ok(lock) => {
-            swap::finish_locked(paths)?;
-            Some(lock)
-        }
-        Err(LockError::AlreadyRunning(_)) => None,
-        Err(error) => return Err(up(error)),
-    };
-    let (keys, store, identity) = keys_and_store(paths)?.ok_or_else(nothing)?;
-    let identity =
-        identity.ok_or_else(|| BackupError::Damaged("keys/identity.pem is missing here".to_owned()))?;
-    let mut parts: BTreeMap<String, Content> = keys
-        .into_iter()
-        .map(|(name, bytes)| (format!("keys/{name}"), Content::Bytes(bytes)))
-        .collect();
-    parts.insert(
-        "keys/epoch".to_owned(),
-        Content::Bytes(store.epoch.clone().into_bytes().into()),
-    );
-    parts.insert(STORE.to_owned(), Content::File(store.path()));
-    if let Some(configuration) = configuration(&paths.config)? {
-        parts.insert(CONFIGURATION.to_owned(), Content::Bytes(configuration.into()));
-    }
-    let locked_down = LockdownFile::new(&paths.state).is_locked();
-    if locked_down {
-        parts.insert(LOCK_DOWN.to_owned(), Content::Bytes(Vec::new().into()));
-    }
+    let contents = contents(paths)?;
+    let Contents { parts, store, .. } = &contents;
     let files = parts.iter().map(|(name, content)| content.record(name));
     let manifest = Manifest {
         format: Manifest::FORMAT,
@@ -111,37 +89,99 @@ fn gather(paths: &Paths) -> Result<(Manifest, Contents), BackupError> {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         build: web::build(),
         instance: store.instance.clone(),
-        pin: identity.pin().to_string(),
+        pin: contents.pin.clone(),
         schema: store.version as u64,
         audit_row: store.last_row,
         devices: store.devices as u64,
-        locked_down,
+        locked_down: contents.locked_down,
         files: files.collect::<Result<_, _>>()?,
     };
-    let contents = Contents { parts, _store: store };
     Ok((manifest, contents))
 }
 
-type Keys = BTreeMap<String, Zeroizing<Vec<u8>>>;
-
-/// The keys, the store, and the identity of these keys, which did not change while the store was copied. `None` where there is no store.
-fn keys_and_store(paths: &Paths) -> Result<Option<(Keys, StoreCopy, Option<Identity>)>, BackupError> {
-    let mut before = keys(&paths.keys())?;
+/// The members, of one state: neither were its keys changed nor was another put in its place meanwhile.
+fn contents(paths: &Paths) -> Result<Contents, BackupError> {
     for _ in 0..TRIES {
-        let Some(store) = StoreCopy::of(&paths.store(), &paths.keys()).map_err(up)? else {
-            return Ok(None);
-        };
-        let identity = Identity::load(&paths.keys()).map_err(up)?;
-        let after = keys(&paths.keys())?;
-        if before == after {
-            return Ok(Some((after, store, identity)));
+        let _lock = lock(paths)?;
+        let before = Mark::of(paths)?;
+        let found = Contents::of(paths, &before.keys);
+        // What was looked at while another came may be of both, and be wrong for it.
+        if before == Mark::of(paths)? {
+            return found;
         }
-        before = after;
     }
-    Err(BackupError::Damaged(
-        "the keys here change all the while".to_owned(),
-    ))
+    Err(BackupError::Unfit("it changes all the while".to_owned()))
 }
+
+/// Where nobody has the lock, no daemon may begin while the store is copied. A daemon that has it lets it be copied, and so does who
+/// does something in the place of one; who restores is waited for.
+fn lock(paths: &Paths) -> Result<Option<Lock>, BackupError> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match Lock::take(&paths.lock()) {
+            Ok(lock) => {
+                swap::finish_locked(paths)?;
+                return Ok(Some(lock));
+            }
+            Err(LockError::AlreadyRunning(_)) if !swap::is_begun(paths) => return Ok(None),
+            Err(LockError::AlreadyRunning(_)) if Instant::now() < deadline => thread::sleep(LOOK),
+            Err(LockError::AlreadyRunning(_)) => return Err(BackupError::Restoring(paths.state.clone())),
+            Err(error) => return Err(up(error)),
+        }
+    }
+}
+
+/// What tells one state from another that is put in its place.
+#[derive(PartialEq, Eq)]
+struct Mark {
+    keys: Keys,
+    /// The device and number of the store's file.
+    store: Option<(u64, u64)>,
+    is_replaced: bool,
+}
+
+impl Mark {
+    fn of(paths: &Paths) -> Result<Self, BackupError> {
+        let store = paths.store().symlink_metadata();
+        Ok(Self {
+            keys: keys(&paths.keys())?,
+            store: store.ok().map(|file| (file.dev(), file.ino())),
+            is_replaced: swap::is_begun(paths),
+        })
+    }
+}
+
+impl Contents {
+    fn of(paths: &Paths, keys: &Keys) -> Result<Self, BackupError> {
+        let store = StoreCopy::of(&paths.store(), &paths.keys()).map_err(up)?;
+        let store = store.ok_or_else(|| BackupError::Nothing(paths.state.clone()))?;
+        let identity = Identity::load(&paths.keys()).map_err(up)?;
+        let identity =
+            identity.ok_or_else(|| BackupError::Unfit("keys/identity.pem is missing".to_owned()))?;
+        let mut parts: BTreeMap<String, Content> = keys
+            .iter()
+            .map(|(name, bytes)| (format!("keys/{name}"), Content::Bytes(bytes.clone())))
+            .collect();
+        let plain = |bytes: Vec<u8>| Content::Bytes(bytes.into());
+        parts.insert("keys/epoch".to_owned(), plain(store.epoch.clone().into()));
+        parts.insert(STORE.to_owned(), Content::File(store.path()));
+        if let Some(configuration) = configuration(&paths.config)? {
+            parts.insert(CONFIGURATION.to_owned(), plain(configuration));
+        }
+        let locked_down = LockdownFile::new(&paths.state).is_locked();
+        if locked_down {
+            parts.insert(LOCK_DOWN.to_owned(), plain(Vec::new()));
+        }
+        Ok(Self {
+            parts,
+            store,
+            pin: identity.pin().to_string(),
+            locked_down,
+        })
+    }
+}
+
+type Keys = BTreeMap<String, Zeroizing<Vec<u8>>>;
 
 /// Every key and certificate by the name of its file. How far the audit trail has come is the store's to say.
 fn keys(folder: &Path) -> Result<Keys, BackupError> {
@@ -226,8 +266,12 @@ impl Drop for Partial {
     }
 }
 
-/// How often the keys may change while the store is copied.
+/// How often the keys may change, or another state be put in place, while the store is copied.
 const TRIES: u32 = 5;
+/// How long a restore is waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Between two looks.
+const LOOK: Duration = Duration::from_millis(10);
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,4 @@
-//! Restores that cannot be finished.
+//! Restores that cannot be finished, and who else is at work on a state meanwhile.
 
 use std::{
     fs::{self, DirBuilder, Permissions},
@@ -7,6 +7,7 @@ use std::{
     process::{Command, Output},
 };
 
+use ::daemon::lock::Lock;
 use harness::TestDaemon;
 use pairing::Role;
 use serde_json::json;
@@ -80,6 +81,49 @@ async fn a_start_that_can_finish_a_restore_serves_what_was_restored() {
     start_again(&mut old).await;
     assert_eq!(old.ready().instance, new);
     assert_ne!(new, own);
+}
+
+#[tokio::test]
+async fn while_a_backup_is_restored_none_is_made_of_the_state_and_one_is_after_it() {
+    let mut daemon = TestDaemon::start().await;
+    let desk = Desk::new();
+    end(&mut daemon).await;
+    let (store, staging) = (
+        daemon.folder().join("transom.db"),
+        daemon.folder().join("restoring"),
+    );
+    let lock = Lock::take(&daemon.folder().join("transom.lock")).unwrap();
+    DirBuilder::new().mode(0o700).create(&staging).unwrap();
+    let elsewhere = desk.0.folder().join("transom.db");
+    fs::rename(&store, &elsewhere).unwrap();
+    let file = desk.file("a.backup");
+    let create = ["backup", "create", &file, "--plain", "--json"];
+    let (code, words) = refusal(&daemon.cli(&create).await);
+    assert_eq!(code, "being_restored", "{words}");
+    assert!(words.contains("try again"), "{words}");
+    assert!(!Path::new(&file).exists());
+    let up = daemon.cli(&["up"]).await;
+    assert!(up.code == 1 && up.stderr.contains("is being restored"), "{up:?}");
+    fs::rename(&elsewhere, &store).unwrap();
+    fs::remove_dir(&staging).unwrap();
+    drop(lock);
+    let made = daemon.cli(&create).await;
+    assert_eq!(made.code, 0, "{made:?}");
+}
+
+#[tokio::test]
+async fn while_a_command_is_at_work_in_the_place_of_a_daemon_a_backup_is_made_and_none_is_restored() {
+    let mut daemon = TestDaemon::start().await;
+    let desk = Desk::new();
+    end(&mut daemon).await;
+    let lock = Lock::take(&daemon.folder().join("transom.lock")).unwrap();
+    let file = desk.plain(&daemon, "a.backup").await;
+    let restore = ["backup", "restore", &file, "--force", "--json"];
+    let (code, words) = refusal(&daemon.cli(&restore).await);
+    assert_eq!(code, "already_running");
+    assert!(words.contains("a command ends by itself"), "{words}");
+    drop(lock);
+    desk.restored(&file).await;
 }
 
 /// Leaves a state as a restore of another daemon's back-up does that is killed once it is decided; says whose.
