@@ -16,6 +16,28 @@ use std::{
 use harness::{DaemonOptions, Elsewhere, Finished, TestDaemon};
 use serde_json::Value;
 
+#[test]
+fn every_code_of_an_error_stands_in_the_documentation() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let read = |name: &str| fs::read_to_string(root.join(name)).unwrap();
+    let (errors, page) = (read("daemon/src/backup/error.rs"), read("docs/backup.md"));
+    let codes = errors.split_once("pub fn code(").unwrap().1;
+    let codes = codes.split_once("\n    }\n").unwrap().0;
+    let named = codes.split('"').skip(1).step_by(2);
+    let others = [
+        "usage",
+        "owner_only",
+        "bad_configuration",
+        "open_file",
+        "not_the_same",
+    ];
+    let all: Vec<&str> = named.chain(others).collect();
+    assert!(all.len() > others.len() + 15, "{all:?}");
+    for code in all {
+        assert!(page.contains(&format!("`{code}`")), "{code}");
+    }
+}
+
 /// Where files of a test are, on a machine where no daemon runs; commands are run there.
 struct Desk(Elsewhere);
 
