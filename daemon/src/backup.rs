@@ -13,7 +13,7 @@ mod swap;
 
 pub use server::store::{Beyond, Restored, Trust};
 
-pub(crate) use self::swap::{finish, finish_under};
+pub(crate) use self::swap::{finish, finish_under, look};
 pub use self::{
     archive::{Manifest, PartRecord},
     create::{create, create_file},

@@ -160,6 +160,7 @@ pub async fn lock_down(paths: &Paths) -> Result<Option<StoreError>, UpError> {
 /// # Errors
 /// What would keep a daemon from starting with it.
 pub fn look(paths: &Paths) -> Result<Option<Look>, UpError> {
+    backup::look(paths)?;
     Ok(Look::at(&paths.store(), &paths.keys())?)
 }
 

@@ -55,6 +55,9 @@ pub enum BackupError {
         /// Which one back.
         undoing: String,
     },
+    /// A restore was cut off in its middle.
+    #[error("a restore was cut off in its middle: what is in {} is of neither state as a whole", .0.display())]
+    CutOff(PathBuf),
     /// What a restore that was cut off has to do is not known.
     #[error("{}, which says how a restore that was cut off is finished, is damaged: {why}", path.display())]
     Illegible {
@@ -127,7 +130,7 @@ impl BackupError {
             Self::Sessions => "sessions_run",
             Self::Immovable { .. } => "immovable",
             Self::Undone(_) => "undone",
-            Self::HalfDone { .. } | Self::Illegible { .. } => "half_restored",
+            Self::HalfDone { .. } | Self::CutOff(_) | Self::Illegible { .. } => "half_restored",
             Self::Unfit(_) => "unfit",
             Self::NotOne => "no_backup",
             Self::WrongPassphrase => "wrong_passphrase",
@@ -166,6 +169,7 @@ impl BackupError {
                 goes on with it; until then move nothing of that, nor {0}/restoring",
                 state.display()
             ),
+            Self::CutOff(_) => "`transom up` finishes it, or undoes it and says why".to_owned(),
             Self::Illegible { .. } => "nothing was changed now: what was there is in its place or in before-restore-… beside that folder, \
                 and what was to come is in its place or in that folder; put what belongs together in place, then remove that folder"
                 .to_owned(),

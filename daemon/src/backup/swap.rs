@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{BackupError, error::up};
 use crate::{
-    lock::{Lock, LockError},
+    lock::{Holder, Lock, LockError},
     paths::Paths,
     up::UpError,
 };
@@ -243,6 +243,20 @@ pub(crate) fn finish_under(paths: &Paths, _lock: &Lock) -> Result<(), UpError> {
 /// [`BackupError::HalfDone`] where it could not be undone either: then that is tried again next time.
 pub(super) fn finish_locked(paths: &Paths) -> Result<(), BackupError> {
     finish_by(paths, &|from, to| fs::rename(from, to))
+}
+
+/// Whether a restore was cut off once it was decided: then what is in place is of two states.
+///
+/// # Errors
+/// [`BackupError::CutOff`], where nobody is at work on it.
+pub(crate) fn look(paths: &Paths) -> Result<(), UpError> {
+    let is_decided = exists(&decision(paths)) || exists(&withdrawal(paths));
+    match Lock::holder(&paths.lock()) {
+        Ok(Holder::Nobody) if is_decided => Err(UpError::Restore(Box::new(BackupError::CutOff(
+            paths.state.clone(),
+        )))),
+        _ => Ok(()),
+    }
 }
 
 fn finish_by(paths: &Paths, rename: Rename<'_>) -> Result<(), BackupError> {

@@ -72,12 +72,17 @@ async fn a_start_that_cannot_finish_a_restore_undoes_it_and_says_so_and_the_next
 }
 
 #[tokio::test]
-async fn a_start_that_can_finish_a_restore_serves_what_was_restored() {
+async fn a_restore_that_was_cut_off_is_found_by_the_doctor_and_finished_by_the_next_start() {
     let mut old = TestDaemon::start().await;
     let own = old.ready().instance.clone();
     fs::write(old.folder().join("config.toml"), "").unwrap();
     end(&mut old).await;
     let new = cut_off(&old).await;
+    let found = old.cli(&["doctor"]).await;
+    let words = format!("{}{}", found.stdout, found.stderr);
+    assert_ne!(found.code, 0, "{found:?}");
+    assert!(words.contains("was cut off in its middle"), "{words}");
+    assert!(words.contains("`transom up` finishes it"), "{words}");
     start_again(&mut old).await;
     assert_eq!(old.ready().instance, new);
     assert_ne!(new, own);
