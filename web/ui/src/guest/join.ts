@@ -80,6 +80,7 @@ export function asGuest(credential: Credential): Authority {
       return credential;
     },
     current: () => credential,
+    hasSuccessor: async () => false,
   };
 }
 

@@ -3,9 +3,9 @@ import { sessions } from "../api/client";
 import { follow, type NumberedEvent } from "../api/events";
 import type { Link } from "../connection/connection";
 import { Meter } from "../connection/meter";
-import { linkEndOf } from "../connection/refusals";
-import { authenticate, identify, NoAccess, probeAs } from "../keys/access";
+import { authenticate, endOf, identify, probeAs } from "../keys/access";
 import { bearerOf } from "../keys/proof";
+import type { Credential } from "../keys/store";
 import type { Event, Exit, Session } from "../protocol";
 
 /** The sessions as last seen, by id; null before the first answer. */
@@ -78,8 +78,10 @@ export function clearList(): void {
 
 /** Keeps the list true: the event stream from where it was left, and the whole state after each gap. */
 export const followSessions: Link = async (opened, ended) => {
+  let credential: Credential | null = null;
   try {
-    const credential = await authenticate(ended);
+    credential = await authenticate(ended);
+    const bearer = bearerOf(credential);
     if (place.instance !== credential.instance) {
       clearList();
       place.instance = credential.instance;
@@ -88,17 +90,16 @@ export const followSessions: Link = async (opened, ended) => {
     const life = identify(credential, ended).then((who) => who.life);
     // Another life has other events: it begins with a gap, and what is shown is true once that is filled.
     const resumed = (): void => void life.then((now) => now === place.life && opened(), () => undefined);
-    const events = follow(bearerOf(credential), after, ended, () => after !== null && resumed());
+    const events = follow(bearer, after, ended, () => after !== null && resumed());
     const read = async (): Promise<Session[]> => {
-      const all = await sessions(bearerOf(credential), ended);
+      const all = await sessions(bearer, ended);
       place.life = await life;
       return all;
     };
     await Promise.all([life, consume(events, read, opened)]);
     return { kind: "lost" };
   } catch (error) {
-    if (error instanceof NoAccess) return { kind: "ended", reason: error.reason };
-    return ended.aborted ? { kind: "lost" } : linkEndOf(error);
+    return ended.aborted ? { kind: "lost" } : endOf(error, credential);
   }
 };
 

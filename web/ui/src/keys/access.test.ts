@@ -1,9 +1,11 @@
 import "fake-indexeddb/auto";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { authenticate, device, NoAccess } from "./access";
+import { Refused } from "../api/client";
+import { authenticate, device, endOf, giveUp, identify, NoAccess, verdict } from "./access";
 import { forgetDaemon } from "./daemon";
 import { makeKey } from "./key";
-import { load, save } from "./store";
+import { forgetAccess } from "./proof";
+import { load, save, type Credential } from "./store";
 
 vi.stubGlobal("structuredClone", <T>(value: T): T => value);
 
@@ -18,12 +20,27 @@ function answers(status: number, code: string): void {
   });
 }
 
+let former: Credential;
+
 beforeEach(async () => {
   device.value = null;
+  verdict.value = null;
   forgetDaemon();
+  vi.stubGlobal("document", { title: "", querySelector: () => null });
+  forgetAccess();
   const key = await makeKey();
-  await save({ instance: INSTANCE, deviceId: "dev_1", token: "tsm_dev_1", label: "phone", role: "viewer", key, uncommitted: "req_1" });
+  former = { instance: INSTANCE, deviceId: "dev_1", token: "tsm_dev_1", label: "phone", role: "viewer", key, uncommitted: "req_1" };
+  await save(former);
 });
+
+/** Another window of this browser pairs it anew. */
+async function pairedAnew(): Promise<Credential> {
+  const anew = { ...former, deviceId: "dev_2", token: "tsm_dev_2", uncommitted: null };
+  await save(anew);
+  return anew;
+}
+
+const revoked = new Refused({ type: "", title: "", status: 401, code: "revoked", detail: "", hint: "" });
 
 afterEach(() => vi.unstubAllGlobals());
 
@@ -53,4 +70,53 @@ test.each([
   answers(status, code);
   expect(await attempt()).toBeInstanceOf(NoAccess);
   expect(await load(INSTANCE)).toBeNull();
+});
+
+test("a window whose device was revoked erases its key", async () => {
+  device.value = former;
+  expect(await endOf(revoked, former)).toEqual({ kind: "ended", reason: "revoked" });
+  await giveUp("revoked");
+  expect([await load(INSTANCE), verdict.value]).toEqual([null, "revoked"]);
+});
+
+test("a window whose former device was revoked goes on as what another window has paired", async () => {
+  device.value = former;
+  const anew = await pairedAnew();
+  expect(await endOf(revoked, former)).toEqual({ kind: "lost" });
+  expect(device.value).toEqual(anew);
+  expect(await endOf(revoked, anew)).toEqual({ kind: "ended", reason: "revoked" });
+});
+
+test("a new pairing outlives the end of the former one, however close they are", async () => {
+  device.value = former;
+  const ending = giveUp("revoked");
+  const anew = await pairedAnew();
+  await ending;
+  expect(await load(INSTANCE)).toEqual(anew);
+
+  device.value = former;
+  await giveUp("expired");
+  expect([await load(INSTANCE), device.value, verdict.value]).toEqual([anew, anew, null]);
+});
+
+test("who signs out is signed out, and keeps what another window has paired", async () => {
+  device.value = former;
+  const anew = await pairedAnew();
+  await giveUp("signed_out");
+  expect([await load(INSTANCE), device.value, verdict.value]).toEqual([anew, null, "signed_out"]);
+});
+
+test("a changed role does not write the former device back", async () => {
+  const anew = await pairedAnew();
+  vi.stubGlobal("location", { origin: "https://localhost:7443" });
+  const says: Record<string, object> = {
+    "/v1/health": { instance: INSTANCE },
+    "/v1/auth/challenge": { challenge: "first" },
+    "/v1/auth/proof": { access_token: "tsm_acc_1", expires_in: 900, challenge: "next" },
+    "/v1/whoami": { role: "operator", label: "phone", life: "1" },
+  };
+  vi.stubGlobal("fetch", async (path: string) => Response.json(says[path]));
+  device.value = former;
+  const { credential } = await identify({ ...former, uncommitted: null }, new AbortController().signal);
+  expect([credential, device.value, await load(INSTANCE)]).toEqual([anew, anew, anew]);
 });

@@ -6,8 +6,8 @@ import { strings } from "../strings";
 import { noteBuild } from "../connection/build";
 import { assertHere, whichDaemon } from "./daemon";
 import { bearerOf, forgetAccess, prepare } from "./proof";
-import { erase, load, save, type Credential } from "./store";
-import type { Probe } from "../connection/connection";
+import { amend, erase, load, StorageUnavailable, type Credential } from "./store";
+import type { LinkEnd, Probe } from "../connection/connection";
 
 /** The device that this browser is to the daemon at this address; null while unknown or none. */
 export const device = signal<Credential | null>(null);
@@ -26,6 +26,8 @@ export interface Authority {
   refresh(credential: Credential, ended: AbortSignal): Promise<Credential>;
   /** Who it was last; null while unknown. */
   current(): Credential | null;
+  /** Whether it is somebody else by now than the one that was refused: another window of this browser was paired anew. */
+  hasSuccessor(refused: Credential): Promise<boolean>;
 }
 
 /** Thrown where a link cannot go on: nobody to be. */
@@ -48,7 +50,7 @@ export async function authenticate(ended: AbortSignal): Promise<Credential> {
   if (known && known.instance !== instance) device.value = null;
   const credential = device.peek() ?? (await load(instance));
   if (!credential) throw new NoAccess("unpaired");
-  const usable = credential.uncommitted === null ? credential : await commitLate(credential);
+  const usable = await committed(credential);
   if (device.peek()?.token !== usable.token) device.value = usable;
   return usable;
 }
@@ -66,14 +68,24 @@ export async function identify(credential: Credential, ended: AbortSignal): Prom
   const role = newRole ?? credential.role;
   const label = newLabel ?? credential.label;
   if (role === credential.role && label === credential.label) return { credential, life };
-  const changed = { ...credential, role, label };
-  await save(changed);
-  device.value = changed;
-  return { credential: changed, life };
+  const now = await keptWith(credential, { role, label });
+  device.value = now;
+  return { credential: now, life };
+}
+
+/** What this browser is by now; a storage that fails right now loses no more than a change, which the daemon tells again. */
+async function keptWith(credential: Credential, change: Partial<Credential>): Promise<Credential> {
+  const changed = { ...credential, ...change };
+  try {
+    return (await amend(credential, change)) ?? changed;
+  } catch (error) {
+    if (error instanceof StorageUnavailable) return changed;
+    throw error;
+  }
 }
 
 /** This browser's device. */
-export const asDevice: Authority = { authenticate, refresh, current: () => device.peek() };
+export const asDevice: Authority = { authenticate, refresh, current: () => device.peek(), hasSuccessor };
 
 /** Whether this run of the daemon has said who this device is, and which build of the app it serves. */
 export function hasIdentified(life: string): boolean {
@@ -92,9 +104,17 @@ export function probeAs(isTrue: (life: string) => boolean): Probe {
       const { life } = await identify(credential, ended);
       return isTrue(life) ? Math.round(performance.now() - begun) : { kind: "lost" };
     } catch (error) {
-      return ended.aborted ? { kind: "lost" } : linkEndOf(error);
+      return ended.aborted ? { kind: "lost" } : endOf(error, credential);
     }
   };
+}
+
+/** What an error means for a connection of somebody; a refusal of who this browser was before is no end of what it is now. */
+export async function endOf(error: unknown, refused: Credential | null, authority: Authority = asDevice): Promise<LinkEnd> {
+  if (error instanceof NoAccess) return { kind: "ended", reason: error.reason };
+  const end = linkEndOf(error);
+  const isOver = end.kind === "ended" && isVerdict(end.reason);
+  return isOver && refused && (await authority.hasSuccessor(refused)) ? { kind: "lost" } : end;
 }
 
 /** The same, whichever run it is. */
@@ -107,8 +127,13 @@ export async function giveUp(reason: Verdict): Promise<void> {
   device.value = null;
   forgetAccess();
   document.title = strings.product;
+  if (!credential || reason === "unrecognised") return;
   // A browser whose storage fails right now has nothing left that opens anything: the daemon refuses the token.
-  if (credential && reason !== "unrecognised") await erase(credential.instance).catch(() => undefined);
+  const successor = await erase(credential).catch(() => null);
+  // Whoever signs out here sees that, and not what another window is.
+  if (!successor || reason === "signed_out") return;
+  device.value = successor;
+  verdict.value = null;
 }
 
 /** Whether a connection's end is an end of trust. */
@@ -117,17 +142,26 @@ export function isVerdict(reason: EndReason): reason is Verdict {
 }
 
 /** The page closed between exchange and commit: a commit is idempotent, so it is said again. */
-async function commitLate(credential: Credential): Promise<Credential> {
+async function committed(credential: Credential): Promise<Credential> {
+  if (credential.uncommitted === null) return credential;
+  let now: Credential | null;
   try {
     await call("POST", `/v1/pairing/requests/${credential.uncommitted}/commit`, { bearer: credential.token });
+    now = await amend(credential, { uncommitted: null });
   } catch (error) {
     if (!(error instanceof Refused) || !FINAL.includes(error.problem.code)) throw error;
-    await erase(credential.instance);
-    throw new NoAccess("unpaired");
+    now = await erase(credential);
   }
-  const committed = { ...credential, uncommitted: null };
-  await save(committed);
-  return committed;
+  if (!now) throw new NoAccess("unpaired");
+  return committed(now);
+}
+
+/** Takes up what another window of this browser has become. */
+async function hasSuccessor(refused: Credential): Promise<boolean> {
+  const kept = await load(refused.instance).catch(() => null);
+  if (!kept || kept.token === refused.token) return false;
+  device.value = kept;
+  return true;
 }
 
 let lastLife: string | null = null;

@@ -1,7 +1,7 @@
 import "fake-indexeddb/auto";
 import { expect, test, vi } from "vitest";
 import { makeKey, publicPoint, signLines } from "./key";
-import { assertKeeps, erase, load, save, StorageUnavailable, type Credential } from "./store";
+import { amend, assertKeeps, erase, load, save, StorageUnavailable, type Credential } from "./store";
 
 vi.stubGlobal("structuredClone", <T>(value: T): T => value);
 
@@ -16,9 +16,29 @@ test("a credential belongs to one daemon", async () => {
 });
 
 test("an erased credential is gone", async () => {
-  await save(await credential("c"));
-  await erase("c");
+  const held = await credential("c");
+  await save(held);
+  expect(await erase(held)).toBeNull();
   expect(await load("c")).toBeNull();
+});
+
+test("what another window has put in its place is neither erased nor written over", async () => {
+  const former = await credential("e");
+  const anew = { ...former, deviceId: "dev_2", token: "another token" };
+  await save(former);
+  await save(anew);
+  expect(await erase(former)).toEqual(anew);
+  expect(await amend(former, { label: "renamed" })).toEqual(anew);
+  expect(await load("e")).toEqual(anew);
+});
+
+test("what was erased is not written back by a change, and what is there takes it", async () => {
+  const held = await credential("f");
+  await save(held);
+  expect((await amend(held, { label: "renamed" }))?.label).toBe("renamed");
+  await erase(held);
+  expect(await amend(held, { label: "again" })).toBeNull();
+  expect(await load("f")).toBeNull();
 });
 
 test("the trial leaves nothing behind", async () => {

@@ -23,41 +23,79 @@ export class StorageUnavailable extends Error {
 
 /** The credential for a daemon; null if there is none. */
 export async function load(instance: string): Promise<Credential | null> {
-  const found = await transact<Credential | undefined>("readonly", (store) => store.get(instance));
-  return found ?? null;
+  return transact("readonly", (store) => {
+    const request: IDBRequest<Credential | undefined> = store.get(instance);
+    return () => request.result ?? null;
+  });
 }
 
 /** Keeps a credential, on disk and read back: only what came back counts as kept. */
 export async function save(credential: Credential): Promise<void> {
-  await transact("readwrite", (store) => store.put(credential));
+  await transact("readwrite", (store) => finished(store.put(credential)));
   const kept = await load(credential.instance);
   if (kept?.token !== credential.token || kept.key.privateKey.extractable) {
     throw new StorageUnavailable("the browser did not keep the key");
   }
 }
 
-/** Forgets a daemon's credential. */
-export async function erase(instance: string): Promise<void> {
-  await transact("readwrite", (store) => store.delete(instance));
+/** Forgets a credential, unless another has taken its place meanwhile; that one, if there is one. */
+export function erase(credential: Credential): Promise<Credential | null> {
+  return inPlaceOf(credential, (store) => {
+    store.delete(credential.instance);
+    return null;
+  });
 }
 
-/** Finds out, before an offer is used up, whether the browser keeps a key at all. */
+/** Keeps what has changed of a credential, unless another has taken its place meanwhile, or it was erased; what is kept now. */
+export function amend(credential: Credential, change: Partial<Credential>): Promise<Credential | null> {
+  return inPlaceOf(credential, (store) => {
+    const changed = { ...credential, ...change };
+    store.put(changed);
+    return changed;
+  });
+}
+
+/** Forgets a daemon's credential, whichever it is. */
+async function forget(instance: string): Promise<void> {
+  await transact("readwrite", (store) => finished(store.delete(instance)));
+}
+
+/** Finds out, before an offer is used up, whether the browser keeps a key at all; its place is nobody else's. */
 export async function assertKeeps(credential: Credential): Promise<void> {
   await save(credential);
-  await erase(credential.instance);
+  await forget(credential.instance);
 }
 
-async function transact<T>(mode: IDBTransactionMode, act: (store: IDBObjectStore) => IDBRequest): Promise<T> {
+/** Acts on the place of a credential where the credential is in it still: other windows write there as well, so one transaction looks and acts. */
+function inPlaceOf(credential: Credential, act: (store: IDBObjectStore) => Credential | null): Promise<Credential | null> {
+  return transact("readwrite", (store) => {
+    let kept: Credential | null = null;
+    const request: IDBRequest<Credential | undefined> = store.get(credential.instance);
+    request.onsuccess = () => {
+      kept = request.result ?? null;
+      if (kept?.token === credential.token) kept = act(store);
+    };
+    return () => kept;
+  });
+}
+
+/** Nothing to tell of a request but that it is done. */
+function finished(_: IDBRequest): () => void {
+  return () => undefined;
+}
+
+/** Resolves with what `act` says that there is to tell, once the transaction is complete. */
+async function transact<T>(mode: IDBTransactionMode, act: (store: IDBObjectStore) => () => T): Promise<T> {
   try {
     const database = await open();
     try {
       const transaction = database.transaction(STORE, mode, { durability: "strict" });
-      const request = act(transaction.objectStore(STORE));
+      const told = act(transaction.objectStore(STORE));
       await new Promise<void>((resolve, reject) => {
         transaction.oncomplete = () => resolve();
         transaction.onabort = () => reject(transaction.error);
       });
-      return request.result as T;
+      return told();
     } finally {
       database.close();
     }

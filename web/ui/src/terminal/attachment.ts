@@ -19,8 +19,7 @@ import {
 import { utf8, type Bytes } from "../api/encoding";
 import type { Link, LinkEnd, Probe } from "../connection/connection";
 import { Meter } from "../connection/meter";
-import { linkEndOf } from "../connection/refusals";
-import { asDevice, hasIdentified, NoAccess, type Authority } from "../keys/access";
+import { asDevice, endOf, hasIdentified, type Authority } from "../keys/access";
 import { assertHere, forgetDaemon, isHere } from "../keys/daemon";
 import { bearerOf } from "../keys/proof";
 import type { Credential } from "../keys/store";
@@ -117,16 +116,16 @@ export class Attachment {
 
   /** One attachment, from the daemon's first word to the cut. */
   readonly link: Link = async (opened, ended) => {
+    let credential: Credential | null = null;
     try {
-      const credential = await this.authority.authenticate(ended);
+      credential = await this.authority.authenticate(ended);
       if (this.hello.peek() && this.hello.peek()?.instance !== credential.instance) this.display.forget();
       const token = await bearerOf(credential).current();
       if (ended.aborted) return { kind: "lost" };
       const code = await this.follow(credential, token, opened, ended);
       return ended.aborted ? { kind: "lost" } : await this.meaning(code, credential, ended);
     } catch (error) {
-      if (error instanceof NoAccess) return { kind: "ended", reason: error.reason };
-      return ended.aborted ? { kind: "lost" } : linkEndOf(error);
+      return ended.aborted ? { kind: "lost" } : endOf(error, credential, this.authority);
     }
   };
 
@@ -287,7 +286,7 @@ export class Attachment {
     forgetDaemon();
     this.unopened += 1;
     const now = await this.authority.refresh(credential, ended);
-    if (code === CLOSE_NOT_PERMITTED && now.role === credential.role) return { kind: "ended", reason: "not_permitted" };
+    if (code === CLOSE_NOT_PERMITTED && now.role === credential.role && now.token === credential.token) return { kind: "ended", reason: "not_permitted" };
     if (code === CLOSE_TOO_MANY) return { kind: "lost", retryAfter: PAUSE, why: "too_many" };
     // The daemon answers whoever asks by `fetch`, every time, and no socket has come to be.
     return this.unopened >= UNOPENED ? { kind: "lost", why: "no_socket" } : { kind: "lost" };
