@@ -304,3 +304,27 @@ test("what a former run still says is not heard", async () => {
   await settled();
   expect(world.kind).toBe("connecting");
 });
+
+test("a link that is being probed is not probed a second time, and the answer leads to the next", async () => {
+  world.connection.start();
+  world.runs[0]?.opened();
+  await world.pass(400);
+  expect(world.probes).toHaveLength(1);
+  world.connection.network(true);
+  world.connection.sleep();
+  world.connection.wake();
+  expect(world.probes).toHaveLength(1);
+  world.probes[0]?.(12);
+  await settled();
+  await world.pass(10_000);
+  expect(world.probes).toHaveLength(2);
+});
+
+test("a probe whose link was cut keeps the next one from nothing", async () => {
+  await world.live();
+  world.connection.network(true);
+  world.connection.wake(true);
+  world.runs.at(-1)?.opened();
+  await world.pass(400);
+  expect(world.probes).toHaveLength(3);
+});

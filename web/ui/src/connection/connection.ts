@@ -32,6 +32,8 @@ export class Connection {
   private cancelPulse = (): void => {};
   private hiddenAt: number | null = null;
   private openedAt: number | null = null;
+  /** The run that is being probed; a second probe of it would wait for the answer to the first. */
+  private probed: AbortController | null = null;
   /** Cuts in a row, with no link between them that lasted. */
   private cuts = 0;
 
@@ -153,13 +155,15 @@ export class Connection {
     this.apply({ kind: "lost", at: surroundings.now(), online: surroundings.isOnline(), ...(why ? { why } : {}) });
   }
 
-  /** Probes now, and again and again while the page is looked at. */
+  /** Probes now, unless that is under way, and again and again while the page is looked at. */
   private check(): void {
     this.cancelTimer();
     const run = this.run;
-    if (!run) return;
+    if (!run || this.probed === run) return;
+    this.probed = run;
     void this.probe(run.signal).then((result) => {
       if (this.run !== run) return;
+      this.probed = null;
       if (typeof result !== "number") return this.closed(run, result);
       this.trip.value = result;
       this.probeIn(PROBE_EVERY);

@@ -239,6 +239,20 @@ test("a round trip is timed on the attachment itself", async () => {
   expect(await trip).toBeGreaterThanOrEqual(0);
 });
 
+test("two pings at once are each answered by their own pong, and leave nothing behind", async () => {
+  const { socket } = await attach();
+  vi.useFakeTimers();
+  try {
+    const trips = [1, 2].map(() => attachment.ping(new AbortController().signal));
+    socket.says(0x07, offset(1));
+    socket.says(0x07, offset(2));
+    expect((await Promise.all(trips)).map((trip) => typeof trip)).toEqual(["number", "number"]);
+    expect(vi.getTimerCount()).toBe(0);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 test("a peer that says nothing after a ping is gone; one that still sends output is not", async () => {
   const { socket } = await attach();
   socket.says(0x02, offset(0), SIZE, utf8(""));

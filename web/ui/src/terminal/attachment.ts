@@ -51,7 +51,8 @@ export class Attachment {
   private unopened = 0;
   /** Why the daemon closed last. */
   private closedFor = "";
-  private heard: (pong: number | null) => void = () => undefined;
+  /** Pings on their way: each hears of every message, and of the pong's number where it is one. */
+  private readonly pinging = new Set<(pong: number | null) => void>();
 
   /** What the connection's figures are made of. */
   readonly meter = new Meter();
@@ -178,7 +179,7 @@ export class Attachment {
 
   /** Takes a message; true once what is shown is true. */
   private take(message: ServerMessage, socket: WebSocket, position: number | null): boolean {
-    this.heard(message.kind === "pong" ? message.number : null);
+    for (const hear of this.pinging) hear(message.kind === "pong" ? message.number : null);
     switch (message.kind) {
       case "hello":
         this.attached(message.hello, socket);
@@ -259,18 +260,20 @@ export class Attachment {
     return new Promise((resolve) => {
       const finish = (result: number | LinkEnd): void => {
         clearTimeout(timer);
-        this.heard = () => undefined;
+        this.pinging.delete(hear);
+        ended.removeEventListener("abort", lost);
         resolve(result);
       };
-      const wait = (): ReturnType<typeof setTimeout> => setTimeout(() => finish({ kind: "lost" }), SILENCE);
-      let timer = wait();
-      ended.addEventListener("abort", () => finish({ kind: "lost" }));
-      this.heard = (pong) => {
+      const lost = (): void => finish({ kind: "lost" });
+      const hear = (pong: number | null): void => {
         if (pong === number) return finish(Math.round(performance.now() - begun));
         // On a slow link the pong stands behind output; that comes, so somebody is there.
         clearTimeout(timer);
-        timer = wait();
+        timer = setTimeout(lost, SILENCE);
       };
+      let timer = setTimeout(lost, SILENCE);
+      ended.addEventListener("abort", lost);
+      this.pinging.add(hear);
       this.send(encodePing(number));
     });
   }
