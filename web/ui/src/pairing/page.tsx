@@ -166,7 +166,11 @@ function NoOffer({ label }: { label: string | null }) {
 }
 
 function Malformed() {
-  return <Message kind="pair_malformed" title={strings.pair.malformedTitle} text={strings.pair.malformedText} />;
+  return (
+    <Message kind="pair_malformed" title={strings.pair.malformedTitle} text={strings.pair.malformedText}>
+      <EnterOffer />
+    </Message>
+  );
 }
 
 /**

@@ -3,6 +3,7 @@ import { useEffect, useMemo } from "preact/hooks";
 import type { Problem } from "../protocol";
 import { strings } from "../strings";
 import { Ended, Message } from "../ui/message";
+import { EnterOffer } from "./enter";
 import type { PairingState } from "./flow";
 
 /** A pairing under way, or how it ended. */
@@ -84,8 +85,13 @@ function TooOften({ seconds, again }: { seconds: number; again: () => void }) {
   );
 }
 
+/** An installed app has no camera that opens a link in it: the next offer's can be pasted. */
 function Over({ kind, title, text }: { kind: string; title: string; text: string }) {
-  return <Message kind={kind} title={title} text={`${text} ${strings.pair.again}`} command={strings.pair.command} />;
+  return (
+    <Message kind={kind} title={title} text={`${text} ${strings.pair.again}`} command={strings.pair.command}>
+      <EnterOffer />
+    </Message>
+  );
 }
 
 /** Seconds, where the daemon names none. */

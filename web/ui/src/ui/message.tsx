@@ -37,7 +37,7 @@ export function Ended({ reason }: { reason: Exclude<EndReason, "finished"> }) {
   return (
     <Message kind={reason} title={title} text={text} {...(command ? { command } : {})}>
       {reason === "unreadable" && <ReloadButton />}
-      {reason === "unpaired" && <EnterOffer />}
+      {command === strings.pairCommand && <EnterOffer />}
       {reason === "gone" || reason === "lost" || reason === "not_permitted" ? <HomeLink /> : null}
     </Message>
   );
