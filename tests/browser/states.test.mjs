@@ -157,3 +157,14 @@ function count(device, path) {
 
 /** What the browser itself says of streams and sockets that were cut, and of a token of the life before. */
 const CUT = /net::ERR_|WebSocket connection|status of 40[14]/;
+
+scenario("a browser whose storage fails says so, and not that the daemon is away", async (s) => {
+  const phone = await s.paired();
+  await phone.page.addInitScript(() => {
+    IDBFactory.prototype.open = () => {
+      throw new DOMException("denied", "SecurityError");
+    };
+  });
+  await phone.page.reload();
+  await phone.message("storage").waitFor();
+});

@@ -230,6 +230,7 @@ export const strings = {
     unrecognised: { title: "The daemon does not know this device", text: "It may have been set up anew. Pair this browser again with an offer:" },
     signed_out: { title: "This device has signed out", text: "Nothing opens here any more; its key is erased from this browser. To come back, pair it again with an offer:" },
     unpaired: { title: "This browser is not paired", text: "Run this on the daemon’s machine, then open the link or scan the code that it shows:" },
+    storage: { title: "This browser’s storage does not work", text: "The key of this device is in it and cannot be read. It may be switched off for this page, or full. The daemon is not at fault, and nothing is erased." },
     wrong_host: { title: "Wrong address", text: "The daemon does not go by the name in the address bar. Open the address that it prints:" },
     not_permitted: { title: "Not permitted", text: "This device may not see this." },
     gone: { title: "This session is gone", text: "It was deleted, or the daemon that held it ended." },

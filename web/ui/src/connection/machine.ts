@@ -36,6 +36,8 @@ export type EndReason =
   | "unrecognised"
   /** This browser holds no key for the daemon. */
   | "unpaired"
+  /** The browser's storage, in which the key is, does not work. */
+  | "storage"
   /** The daemon does not go by the name in the address bar. */
   | "wrong_host"
   /** This device may not see what was asked for. */

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { Refused, Unreachable } from "../api/client";
+import { StorageUnavailable } from "../keys/store";
 import { linkEndOf } from "./refusals";
 
 function refused(status: number, code: string, retryAfter?: number): Refused {
@@ -26,4 +27,8 @@ test("a daemon that asks to wait is lost until then", () => {
 test("no answer is never an end", () => {
   expect(linkEndOf(new Unreachable("cut"))).toEqual({ kind: "lost" });
   expect(linkEndOf(new TypeError("network error"))).toEqual({ kind: "lost" });
+});
+
+test("a browser whose storage fails is no daemon that does not answer", () => {
+  expect(linkEndOf(new StorageUnavailable("denied"))).toEqual({ kind: "ended", reason: "storage" });
 });

@@ -394,7 +394,7 @@ test("missing output closes the attachment, and the next one begins with the scr
 test("another daemon at this address is never sent the token", async () => {
   vi.stubGlobal("fetch", async () => Response.json({ instance: "other" }));
   vi.stubGlobal("indexedDB", undefined);
-  expect(await attachment.link(() => undefined, new AbortController().signal)).toEqual({ kind: "lost" });
+  expect(await attachment.link(() => undefined, new AbortController().signal)).toEqual({ kind: "ended", reason: "storage" });
   expect(FakeSocket.all).toHaveLength(0);
 });
 

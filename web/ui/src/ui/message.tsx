@@ -36,7 +36,7 @@ export function Ended({ reason }: { reason: Exclude<EndReason, "finished"> }) {
   const command = COMMANDS[reason];
   return (
     <Message kind={reason} title={title} text={text} {...(command ? { command } : {})}>
-      {reason === "unreadable" && <ReloadButton />}
+      {(reason === "unreadable" || reason === "storage") && <ReloadButton />}
       {command === strings.pairCommand && <EnterOffer />}
       {reason === "gone" || reason === "lost" || reason === "not_permitted" ? <HomeLink /> : null}
     </Message>
