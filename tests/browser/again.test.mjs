@@ -18,9 +18,7 @@ scenario("where a pairing ended, the next offer can be pasted", async (s) => {
   await phone.message("pair_malformed").waitFor();
   await paste(s, phone);
 
-  await askToPair(phone, await offer(s.daemon), "Phone");
-  const [asks] = await s.daemon.json("requests");
-  await s.daemon.json("reject", asks.request_id ?? asks.id);
+  await s.daemon.json("reject", await askToPair(phone, await offer(s.daemon), "Phone"));
   await phone.message("pair_rejected").waitFor();
   await paste(s, phone);
   await phone.page.getByRole("button", { name: "Pair this device" }).tap();

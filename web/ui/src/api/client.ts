@@ -1,4 +1,5 @@
 import type { ChallengeMade, DeviceRecord, Health, NewLabel, Problem, ProofOfKey, Proven, Revoked, Screen, Session, WhoAmI } from "../protocol";
+import { sessionsOf } from "./shape";
 
 /** The daemon gave no answer: network, TLS, a daemon that is not running, or time ran out. */
 export class Unreachable extends Error {
@@ -112,8 +113,8 @@ export function signOut(bearer: Bearer): Promise<Revoked> {
 }
 
 /** All sessions that the bearer may see. */
-export function sessions(bearer: Bearer, signal?: AbortSignal): Promise<Session[]> {
-  return call("GET", "/v1/sessions", { bearer, signal });
+export async function sessions(bearer: Bearer, signal?: AbortSignal): Promise<Session[]> {
+  return sessionsOf(await call("GET", "/v1/sessions", { bearer, signal }));
 }
 
 /** A session's screen with lines of scrollback above it; or, with `before`, lines of scrollback above that line alone. */

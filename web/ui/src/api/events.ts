@@ -1,5 +1,6 @@
 import type { Event } from "../protocol";
 import { request, type Bearer } from "./client";
+import { eventOf } from "./shape";
 import { EventParser } from "./sse";
 
 /** An event with its place in the stream. */
@@ -27,15 +28,14 @@ export async function* follow(
   const parser = new EventParser();
   for (let next = await reader.read(); !next.done; next = await reader.read()) {
     yield parser.push(next.value).flatMap(({ kind, data, id }) => {
-      const event = eventOf(kind, data);
+      const event = known(kind, data);
       return event ? [{ event, seq: id === "" ? null : Number(id) }] : [];
     });
   }
 }
 
 /** A kind that this version does not know is skipped: a newer daemon may have more to say. */
-function eventOf(kind: string, data: string): Event | null {
+function known(kind: string, data: string): Event | null {
   if (kind === "gap") return { kind };
-  if (kind !== "session" && kind !== "session_removed" && kind !== "device_paired") return null;
-  return { ...(JSON.parse(data) as object), kind } as Event;
+  return kind === "session" || kind === "session_removed" || kind === "device_paired" ? eventOf(kind, data) : null;
 }

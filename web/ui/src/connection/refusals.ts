@@ -1,10 +1,12 @@
 import { Refused } from "../api/client";
+import { Unreadable } from "../api/shape";
 import { StorageUnavailable } from "../keys/store";
 import type { LinkEnd } from "./connection";
 
 /** What an error of the API, or of the browser's storage, means for a connection. */
 export function linkEndOf(error: unknown): LinkEnd {
   if (error instanceof StorageUnavailable) return { kind: "ended", reason: "storage" };
+  if (error instanceof Unreadable) return { kind: "ended", reason: "unreadable" };
   if (!(error instanceof Refused)) return { kind: "lost" };
   const { status, code, retry_after: retryAfter } = error.problem;
   // The right changed while the request was on its way, or a proof came too late: asked again, the daemon says what holds now.
