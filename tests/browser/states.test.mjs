@@ -168,3 +168,16 @@ scenario("a browser whose storage fails says so, and not that the daemon is away
   await phone.page.reload();
   await phone.message("storage").waitFor();
 });
+
+scenario("a device that may not come this way reads the daemon's own words, and tries again", async (s) => {
+  const phone = await s.paired();
+  phone.tolerate(/status of 403/);
+  const problem = { title: "Forbidden", code: "unknown_node", detail: "nobody says from which node this comes", hint: "come by the tailnet" };
+  await phone.page.route("/v1/whoami", (route) => route.fulfill({ status: 403, contentType: "application/problem+json", body: JSON.stringify(problem) }));
+  await phone.page.reload();
+  await phone.message("wrong_node").getByText("Nobody says from which node this comes. Come by the tailnet.").waitFor();
+  assert.equal(await phone.page.getByRole("link", { name: "Show the sessions" }).count(), 0);
+  await phone.page.unroute("/v1/whoami");
+  await phone.page.getByRole("button", { name: "Try again" }).tap();
+  await phone.connection("live").waitFor();
+});

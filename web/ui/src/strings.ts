@@ -232,6 +232,8 @@ export const strings = {
     unpaired: { title: "This browser is not paired", text: "Run this on the daemon’s machine, then open the link or scan the code that it shows:" },
     storage: { title: "This browser’s storage does not work", text: "The key of this device is in it and cannot be read. It may be switched off for this page, or full. The daemon is not at fault, and nothing is erased." },
     wrong_host: { title: "Wrong address", text: "The daemon does not go by the name in the address bar. Open the address that it prints:" },
+    wrong_node: { title: "This device may not come this way", text: "It is bound to a node of the tailnet, and does not come from there." },
+    again: "Try again",
     not_permitted: { title: "Not permitted", text: "This device may not see this." },
     gone: { title: "This session is gone", text: "It was deleted, or the daemon that held it ended." },
     lost: { title: "This session is lost", text: "Nobody knows how its program ended." },

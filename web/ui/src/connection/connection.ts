@@ -1,12 +1,12 @@
 import { signal, type ReadonlySignal } from "@preact/signals";
-import { isWaiting, next, retryDelay, type ConnectionEvent, type ConnectionState, type EndReason, type LossReason } from "./machine";
+import { isWaiting, next, retryDelay, type ConnectionEvent, type ConnectionState, type Ending, type EndReason, type LossReason } from "./machine";
 
 /** How one run of a link came to its end. */
 export type LinkEnd =
   /** Cut; `retryAfter` is the least number of seconds that the daemon asks to wait, `why` what it said. */
   | { kind: "lost"; retryAfter?: number; why?: LossReason }
   /** Over for good. */
-  | { kind: "ended"; reason: EndReason };
+  | Ending;
 
 /** One run from asking the daemon to the cut; calls `opened` when what it shows is true. Never rejects. */
 export type Link = (opened: () => void, signal: AbortSignal) => Promise<LinkEnd>;
@@ -135,7 +135,7 @@ export class Connection {
     if (this.run !== run) return;
     this.halt();
     this.trip.value = null;
-    if (end.kind === "ended") this.apply({ kind: "ended", reason: end.reason });
+    if (end.kind === "ended") this.apply(end);
     else this.retry(end);
   }
 

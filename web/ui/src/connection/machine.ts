@@ -1,3 +1,5 @@
+import type { Problem } from "../protocol";
+
 /** Where the connection to the daemon stands; the list and the terminal show the same states. */
 export type ConnectionState =
   /** The first try is under way. */
@@ -11,7 +13,14 @@ export type ConnectionState =
   /** Nothing was ever shown, and the daemon does not answer; tries go on. */
   | { kind: "unreachable"; since: number; attempt: number; why?: LossReason }
   /** Over: no further request is made. */
-  | { kind: "ended"; reason: EndReason };
+  | Ending;
+
+/** How a connection ended; `said` is why, where the daemon gave its own words. */
+export interface Ending {
+  kind: "ended";
+  reason: EndReason;
+  said?: Pick<Problem, "detail" | "hint"> | undefined;
+}
 
 /** What the daemon said when it cut a connection that is tried again. */
 export type LossReason =
@@ -40,6 +49,8 @@ export type EndReason =
   | "storage"
   /** The daemon does not go by the name in the address bar. */
   | "wrong_host"
+  /** This device is bound to a node of the tailnet, and nobody says that it comes from there. */
+  | "wrong_node"
   /** This device may not see what was asked for. */
   | "not_permitted"
   /** There is no such session any more. */
@@ -56,7 +67,7 @@ export type ConnectionEvent =
   | { kind: "opened" }
   | { kind: "lost"; at: number; online: boolean; why?: LossReason }
   | { kind: "network"; online: boolean }
-  | { kind: "ended"; reason: EndReason };
+  | Ending;
 
 /** The state that follows. Every state takes every event, so that no order of arrival can break it. */
 export function next(state: ConnectionState, event: ConnectionEvent): ConnectionState {
@@ -65,7 +76,7 @@ export function next(state: ConnectionState, event: ConnectionEvent): Connection
     case "opened":
       return { kind: "live" };
     case "ended":
-      return { kind: "ended", reason: event.reason };
+      return event;
     case "lost":
       return lost(state, event);
     case "network":

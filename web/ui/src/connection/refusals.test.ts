@@ -14,7 +14,9 @@ test.each([
   [401, "invalid_token", { kind: "ended", reason: "unrecognised" }],
   [401, "authentication_ended", { kind: "lost" }],
   [403, "wrong_host", { kind: "ended", reason: "wrong_host" }],
-  [403, "not_permitted", { kind: "ended", reason: "not_permitted" }],
+  [403, "not_permitted", { kind: "ended", reason: "not_permitted", said: { detail: "", hint: "" } }],
+  [403, "wrong_node", { kind: "ended", reason: "wrong_node", said: { detail: "", hint: "" } }],
+  [403, "unknown_node", { kind: "ended", reason: "wrong_node", said: { detail: "", hint: "" } }],
   [503, "store_failed", { kind: "lost" }],
 ] as const)("%d %s", (status, code, end) => {
   expect(linkEndOf(refused(status, code))).toEqual(end);

@@ -27,7 +27,7 @@ export function Workspace() {
   }, [focused.value]);
   if (!connection) return null;
   const state = connection.state.value;
-  if (state.kind === "ended" && state.reason !== "finished") return <Ended reason={state.reason} />;
+  if (state.kind === "ended" && state.reason !== "finished") return <Ended reason={state.reason} said={state.said} />;
   return (
     <div class="workspace">
       <nav class="sidebar" aria-label={strings.sessions} onClick={callFocused} onKeyDown={leaveByEscape}>

@@ -26,7 +26,7 @@ export function DevicePage() {
   useEffect(() => void (document.title = `${strings.device.title} · ${strings.product}`), []);
   if (!connection) return null;
   const state = connection.state.value;
-  if (state.kind === "ended" && state.reason !== "finished") return <Ended reason={state.reason} />;
+  if (state.kind === "ended" && state.reason !== "finished") return <Ended reason={state.reason} said={state.said} />;
   return (
     <div class="page">
       <header class="top">

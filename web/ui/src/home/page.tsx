@@ -21,7 +21,7 @@ export function Home() {
   useEffect(prefetchTerminal, []);
   if (!connection) return null;
   const state = connection.state.value;
-  if (state.kind === "ended" && state.reason !== "finished") return <Ended reason={state.reason} />;
+  if (state.kind === "ended" && state.reason !== "finished") return <Ended reason={state.reason} said={state.said} />;
   return (
     <div class="page">
       <Sessions connection={connection} Body="main" />

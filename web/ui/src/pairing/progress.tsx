@@ -3,6 +3,7 @@ import { useEffect, useMemo } from "preact/hooks";
 import type { Problem } from "../protocol";
 import { strings } from "../strings";
 import { Ended, Message } from "../ui/message";
+import { sentence } from "../ui/reason";
 import { EnterOffer } from "./enter";
 import type { PairingState } from "./flow";
 
@@ -60,12 +61,6 @@ function Refusal({ problem, again }: { problem: Problem; again: () => void }) {
     return <Over kind={code} title={strings.pair.offerTitle} text={`${sentence(problem.detail)} ${strings.pair.offerText}`} />;
   }
   return <Over kind={code} title={strings.pair.refusedTitle} text={`${sentence(problem.detail)} ${sentence(problem.hint)}`.trim()} />;
-}
-
-/** The daemon's sentences begin small and end without a stop, to be quoted in others. */
-function sentence(text: string): string {
-  if (text === "") return "";
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
 }
 
 /** There were too many tries, from here or from elsewhere: the offer is still good, and its time is said. */

@@ -49,7 +49,7 @@ export function SessionPage({ id }: { id: string }) {
   const state = connection?.state.value;
   if (controls.value === "failed") return <LoadFailed />;
   const isLost = state?.kind === "ended" && state.reason === "lost";
-  if (state?.kind === "ended" && state.reason !== "finished" && state.reason !== "lost") return <Ended reason={state.reason} />;
+  if (state?.kind === "ended" && state.reason !== "finished" && state.reason !== "lost") return <Ended reason={state.reason} said={state.said} />;
   const exit = ready?.attachment.exit.value ?? null;
   const stale = state !== undefined && isWaiting(state);
   const hasNoSocket = stale && state.why === "no_socket";

@@ -1,9 +1,11 @@
 import type { ComponentChildren } from "preact";
 import { useContext, useEffect, useRef } from "preact/hooks";
-import type { EndReason } from "../connection/machine";
+import type { Ending, EndReason } from "../connection/machine";
 import { EnterOffer } from "../pairing/enter";
+import { route } from "../router";
 import { strings } from "../strings";
 import { Mark } from "./icons";
+import { sentence } from "./reason";
 import { TileContext } from "./tile";
 
 /** A whole screen, or a tile of it, that says one thing. */
@@ -31,23 +33,26 @@ export function Message(props: { kind: string; title: string; text?: string; com
 }
 
 /** Why a connection is over, and what to do now. */
-export function Ended({ reason }: { reason: Exclude<EndReason, "finished"> }) {
+export function Ended({ reason, said }: { reason: Exclude<EndReason, "finished">; said?: Ending["said"] }) {
   const { title, text } = strings.ended[reason];
+  const words = said && `${sentence(said.detail)} ${sentence(said.hint)}`.trim();
+  const isRefused = reason === "not_permitted" || reason === "wrong_node";
   const command = COMMANDS[reason];
   return (
-    <Message kind={reason} title={title} text={text} {...(command ? { command } : {})}>
+    <Message kind={reason} title={title} text={words || text} {...(command ? { command } : {})}>
       {(reason === "unreadable" || reason === "storage") && <ReloadButton />}
       {command === strings.pairCommand && <EnterOffer />}
-      {reason === "gone" || reason === "lost" || reason === "not_permitted" ? <HomeLink /> : null}
+      {isRefused && <ReloadButton>{strings.ended.again}</ReloadButton>}
+      {(reason === "gone" || reason === "lost" || (isRefused && route.value.kind === "session")) && <HomeLink />}
     </Message>
   );
 }
 
 /** Loads the page again, which brings the daemon's own version of it. */
-export function ReloadButton() {
+export function ReloadButton({ children = strings.terminal.reload }: { children?: ComponentChildren }) {
   return (
     <button type="button" class="button" onClick={() => location.reload()}>
-      {strings.terminal.reload}
+      {children}
     </button>
   );
 }
