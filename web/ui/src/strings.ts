@@ -221,6 +221,7 @@ export const strings = {
     unreachableTitle: "The daemon does not answer",
     unreachableText: "The network or the tunnel is down. Your link is still good.",
     refusedTitle: "This did not work",
+    failedText: "This page could not read an answer, or make a key. Your link is still good.",
     again: "Try again",
   },
 

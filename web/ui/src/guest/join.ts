@@ -1,9 +1,11 @@
-import { call, challenge, health, Refused, sessions, Unreachable, whoAmI } from "../api/client";
+import { signal, type Signal } from "@preact/signals";
+import { call, challenge, health, Refused, sessions, Unreachable } from "../api/client";
 import { toBase64Url } from "../api/encoding";
 import { NoAccess, type Authority, type Verdict } from "../keys/access";
 import { makeKey, publicPoint, signLines } from "../keys/key";
-import { bearerOf } from "../keys/proof";
-import { load, save, StorageUnavailable, type Credential } from "../keys/store";
+import { OtherDaemon } from "../keys/daemon";
+import { bearerOf, forgetAccess } from "../keys/proof";
+import { erase, load, save, StorageUnavailable, type Credential } from "../keys/store";
 import type { GuestExchange, GuestJoined, GuestSelf, Problem } from "../protocol";
 import type { GuestLink } from "./link";
 
@@ -23,7 +25,9 @@ export type GuestState =
   | { kind: "malformed" }
   | { kind: "storage" }
   | { kind: "unreachable" }
-  | { kind: "refused"; problem: Problem };
+  | { kind: "refused"; problem: Problem }
+  /** Neither the daemon nor the storage is why. */
+  | { kind: "failed" };
 
 /** A session that a guest may look at, by the name that its owner gave it. */
 export interface GuestSession {
@@ -36,18 +40,42 @@ export interface GuestView {
   credential: Credential;
   /** Those that are there, if any is. */
   sessions: GuestSession[];
-  /** When it is over, by `performance.now()`. */
-  until: number;
+  /** When it is over, by this device's wall clock, which goes on while the device sleeps; as the daemon said it last. */
+  until: Signal<number>;
 }
 
 /** Becomes a guest by a link, or is again the one that this browser was. Never rejects. */
 export async function enter(link: GuestLink | null): Promise<GuestState> {
+  let credential: Credential | null = null;
   try {
     const { instance } = await health();
-    const credential = await become(instance, link);
-    return credential ? { kind: "watching", guest: await view(credential) } : { kind: "none" };
+    credential = await chosen(instance, link);
+    if (!credential) return { kind: "none" };
+    if (link && credential.token === "") credential = await joined(credential, link);
+    return { kind: "watching", guest: await view(credential) };
   } catch (error) {
-    return stateOf(error);
+    const state = stateOf(error);
+    if (credential) await forgetIfOver(state, credential);
+    return state;
+  }
+}
+
+/** Erases a guest's key where it opens nothing any more. */
+export async function forgetIfOver({ kind }: GuestState, credential: Credential): Promise<void> {
+  if (kind !== "left" && kind !== "ended" && kind !== "expired") return;
+  forgetAccess();
+  // Where the storage fails right now, the key that stays opens nothing either.
+  await erase(placed(credential)).catch(() => undefined);
+}
+
+/** Asks, once its time should be over, whether it is; null where the daemon has given it more. */
+export async function afterTime(guest: GuestView): Promise<GuestState | null> {
+  try {
+    await askUntil(guest.credential, guest.until);
+    return guest.until.peek() > Date.now() ? null : { kind: "expired" };
+  } catch (error) {
+    const state = stateOf(error);
+    return state.kind === "unreachable" ? { kind: "expired" } : state;
   }
 }
 
@@ -67,7 +95,7 @@ export function stateOfEnd(reason: Verdict): GuestState {
 }
 
 /** Follows sessions as a guest. */
-export function asGuest(credential: Credential): Authority {
+export function asGuest({ credential, until }: GuestView): Authority {
   return {
     async authenticate(ended) {
       // The token of another daemon is never sent to the one that now answers at this address.
@@ -76,7 +104,7 @@ export function asGuest(credential: Credential): Authority {
       return credential;
     },
     async refresh(_, ended) {
-      await whoAmI(bearerOf(credential), ended);
+      await askUntil(credential, until, ended);
       return credential;
     },
     current: () => credential,
@@ -84,17 +112,21 @@ export function asGuest(credential: Credential): Authority {
   };
 }
 
-/** The key is kept before the link is shown with it: after a lost answer the same key asks again, and is not refused. */
-async function become(instance: string, link: GuestLink | null): Promise<Credential | null> {
+/** Whom to be: who this browser was, or whom the link makes of it, whose token is empty until it has joined; null for nobody. */
+async function chosen(instance: string, link: GuestLink | null): Promise<Credential | null> {
   const kept = await load(placeOf(instance));
   const known = kept && { ...kept, instance };
   if (!link || (known?.deviceId === link.id && known.token !== "")) return known?.token ? known : null;
   const key = known?.deviceId === link.id ? known.key : await makeKey();
-  const credential: Credential = { instance, deviceId: link.id, token: "", label: "", role: "viewer", key, uncommitted: null };
-  await keep(credential);
-  const joined = await exchange(link, key);
-  const whole = { ...credential, token: joined.token };
-  await keep(whole);
+  return { instance, deviceId: link.id, token: "", label: "", role: "viewer", key, uncommitted: null };
+}
+
+/** The key is kept before the link is shown with it: after a lost answer the same key asks again, and is not refused. */
+async function joined(credential: Credential, link: GuestLink): Promise<Credential> {
+  await save(placed(credential));
+  const { token } = await exchange(link, credential.key);
+  const whole = { ...credential, token };
+  await save(placed(whole));
   return whole;
 }
 
@@ -114,18 +146,25 @@ async function exchange({ id, secret }: GuestLink, key: CryptoKeyPair): Promise<
 
 async function view(credential: Credential): Promise<GuestView> {
   const bearer = bearerOf(credential);
-  const own = await call<GuestSelf>("GET", "/v1/guests/self", { bearer });
-  const until = performance.now() + own.expires_in * 1000;
+  const until = signal(0);
+  const own = await askUntil(credential, until);
   const names = new Map((await sessions(bearer)).map(({ id, name }) => [id, name]));
   const named = own.sessions.map((id) => ({ id, name: names.get(id) ?? "" }));
   const there = named.filter(({ name }) => name !== "");
   return { credential, sessions: there.length > 0 ? there : named, until };
 }
 
+/** Asks who the guest is, which says for how long. */
+async function askUntil(credential: Credential, until: Signal<number>, ended?: AbortSignal): Promise<GuestSelf> {
+  const own = await call<GuestSelf>("GET", "/v1/guests/self", { bearer: bearerOf(credential), signal: ended });
+  until.value = Date.now() + own.expires_in * 1000;
+  return own;
+}
+
 function stateOf(error: unknown): GuestState {
   if (error instanceof StorageUnavailable) return { kind: "storage" };
-  if (error instanceof Unreachable) return { kind: "unreachable" };
-  if (!(error instanceof Refused)) throw error;
+  if (error instanceof Unreachable || error instanceof OtherDaemon) return { kind: "unreachable" };
+  if (!(error instanceof Refused)) return { kind: "failed" };
   const known = STATES[error.problem.code];
   return known ? { kind: known } : { kind: "refused", problem: error.problem };
 }
@@ -135,8 +174,8 @@ function placeOf(instance: string): string {
   return `guest of ${instance}`;
 }
 
-function keep(credential: Credential): Promise<void> {
-  return save({ ...credential, instance: placeOf(credential.instance) });
+function placed(credential: Credential): Credential {
+  return { ...credential, instance: placeOf(credential.instance) };
 }
 
 const STATES: Record<string, "used" | "ended" | "expired" | "unknown" | undefined> = {

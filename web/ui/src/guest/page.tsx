@@ -2,7 +2,7 @@ import { useSignal, type Signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { strings } from "../strings";
 import { Message } from "../ui/message";
-import { enter, type GuestState } from "./join";
+import { enter, forgetIfOver, type GuestState, type GuestView } from "./join";
 import { parseGuestLink, type GuestLink } from "./link";
 import { Watch } from "./watch";
 
@@ -14,10 +14,14 @@ export function GuestPage() {
     state.value = { kind: "joining" };
     state.value = await enter(link.peek());
   };
+  const end = (guest: GuestView, after: GuestState): void => {
+    state.value = after;
+    void forgetIfOver(after, guest.credential);
+  };
   useEffect(() => followLinks(link, state, () => void join()), []);
 
   const now = state.value;
-  if (now.kind === "watching") return <Watch guest={now.guest} over={(after) => (state.value = after)} />;
+  if (now.kind === "watching") return <Watch guest={now.guest} over={(after) => end(now.guest, after)} />;
   if (now.kind === "refused") return <Message kind="guest_refused" title={strings.guest.refusedTitle} text={now.problem.detail} />;
   const [title, text] = WORDS[now.kind];
   return (
@@ -28,7 +32,7 @@ export function GuestPage() {
           {strings.guest.joining}
         </p>
       )}
-      {now.kind === "unreachable" && (
+      {(now.kind === "unreachable" || now.kind === "failed") && (
         <button type="button" class="button" onClick={() => void join()}>
           {strings.guest.again}
         </button>
@@ -64,5 +68,6 @@ const WORDS: Record<Exclude<GuestState["kind"], "watching" | "refused">, [string
   none: [strings.guest.noneTitle, strings.guest.noneText],
   malformed: [strings.guest.malformedTitle, strings.guest.malformedText],
   storage: [strings.guest.storageTitle, strings.guest.storageText],
+  failed: [strings.guest.refusedTitle, strings.guest.failedText],
   unreachable: [strings.guest.unreachableTitle, strings.guest.unreachableText],
 };

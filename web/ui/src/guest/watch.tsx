@@ -1,4 +1,4 @@
-import { useSignal } from "@preact/signals";
+import { useSignal, type Signal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Connection } from "../connection/connection";
 import { useConnection } from "../connection/use";
@@ -16,7 +16,7 @@ import { Close, Eye } from "../ui/icons";
 import { Ended } from "../ui/message";
 import { Status } from "../ui/status";
 import { duration, startTicking, tick } from "../ui/time";
-import { asGuest, leave, stateOfEnd, type GuestState, type GuestView } from "./join";
+import { afterTime, asGuest, leave, stateOfEnd, type GuestState, type GuestView } from "./join";
 
 interface WatchProps {
   guest: GuestView;
@@ -27,7 +27,7 @@ interface WatchProps {
 /** What a guest looks at: one of its sessions at a time. */
 export function Watch({ guest, over }: WatchProps) {
   const shown = useSignal(guest.sessions[0]?.id ?? "");
-  const authority = useMemo(() => asGuest(guest.credential), [guest]);
+  const authority = useMemo(() => asGuest(guest), [guest]);
   const isLeaving = useRef(false);
   // Leaving closes the streams as well: what these say of it then, before the answer or after it, is not how it ended.
   const leaving = (): void => {
@@ -38,11 +38,12 @@ export function Watch({ guest, over }: WatchProps) {
     if (!isLeaving.current) over(after);
   };
   useEffect(startTicking, []);
-  // The daemon closes at its second; this is for a page whose network is away.
+  // The daemon closes at its second; this is for a page whose network is away. A timer stands still while the device sleeps.
   useEffect(() => {
-    const timer = setTimeout(() => ended({ kind: "expired" }), Math.max(0, guest.until - performance.now()) + GRACE);
+    const ask = (): void => void afterTime(guest).then((after) => after && ended(after));
+    const timer = setTimeout(ask, Math.max(0, guest.until.value - Date.now()) + GRACE);
     return () => clearTimeout(timer);
-  }, [guest]);
+  }, [guest, guest.until.value, tick.value]);
   return (
     <Terminal
       key={shown.value}
@@ -140,9 +141,9 @@ function Bar({ id, name, guest, connection, controls, leave, choose }: BarProps)
   );
 }
 
-function TimeLeft({ until }: { until: number }) {
+function TimeLeft({ until }: { until: Signal<number> }) {
   void tick.value;
-  return <span>{strings.guest.left(duration(until - performance.now()))}</span>;
+  return <span>{strings.guest.left(duration(until.value - Date.now()))}</span>;
 }
 
 /** Milliseconds for the daemon's own word to come first. */
