@@ -1,9 +1,11 @@
-import { useSignal } from "@preact/signals";
-import { useRef } from "preact/hooks";
+import type { Signal } from "@preact/signals";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { strings } from "../strings";
 import { Send } from "../ui/icons";
 
 interface ComposeProps {
+  /** What is written and not sent yet; it outlives the field. */
+  draft: Signal<string>;
   /** Sends a text and Enter; false where it could not be sent. */
   send: (text: string) => boolean;
   /** Takes a character as a key where a modifier of the key bar waits for one; false where none does. */
@@ -11,9 +13,11 @@ interface ComposeProps {
 }
 
 /** A real text field, so that suggestions, dictation and composition work; sends what it holds, and Enter. */
-export function Compose({ send, press }: ComposeProps) {
-  const text = useSignal("");
+export function Compose({ draft: text, send, press }: ComposeProps) {
   const field = useRef<HTMLTextAreaElement>(null);
+  useLayoutEffect(() => {
+    if (field.current && text.peek() !== "") fitHeight(field.current);
+  }, [text]);
   const submit = (): void => {
     if (!send(text.value)) return;
     text.value = "";
@@ -46,8 +50,7 @@ export function Compose({ send, press }: ComposeProps) {
           const character = addedCharacter(text.value, currentTarget.value);
           if (character !== null && press(character)) currentTarget.value = text.value;
           text.value = currentTarget.value;
-          currentTarget.style.height = "auto";
-          currentTarget.style.height = `${currentTarget.scrollHeight + 2}px`;
+          fitHeight(currentTarget);
         }}
       />
       <button type="submit" aria-label={strings.terminal.send} onPointerDown={(event) => event.preventDefault()}>
@@ -55,6 +58,11 @@ export function Compose({ send, press }: ComposeProps) {
       </button>
     </form>
   );
+}
+
+function fitHeight(field: HTMLTextAreaElement): void {
+  field.style.height = "auto";
+  field.style.height = `${field.scrollHeight + 2}px`;
 }
 
 /** The one character by which a text has grown, wherever that is; null where the change is another. */

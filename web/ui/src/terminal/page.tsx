@@ -17,6 +17,7 @@ import { ChooseKeys } from "./choose-keys";
 import { Compose } from "./compose";
 import type { Controls } from "./controls";
 import { Find } from "./find";
+import { draftOf } from "./inputs";
 import { KeyBar } from "./keybar";
 import { Menu } from "./menu";
 import { Notices } from "./notices";
@@ -73,7 +74,7 @@ export function SessionPage({ id }: { id: string }) {
       {ready && hello?.mode === "write" && !exit && !isLost && (
         <div class="typing">
           <KeyBar modifiers={ready.modifiers} press={(key) => ready.tap(key)} paste={() => void ready.paste()} />
-          <Compose send={(text) => ready.sendLine(text)} press={(character) => ready.pressCharacter(character)} />
+          <Compose draft={draftOf(id)} send={(text) => ready.sendLine(text)} press={(character) => ready.pressCharacter(character)} />
         </div>
       )}
     </Root>
