@@ -137,3 +137,12 @@ class OnScreenKeyboard {
     return this.devtools.send("Input.insertText", { text });
   }
 }
+
+scenario("the Enter that confirms a conversion sends no line, also where the composition has ended before it", async (s) => {
+  await s.daemon.session("shell", shellAfter(""));
+  const { terminal } = await s.watching("shell");
+  const field = terminal.page.getByLabel("Type a line");
+  await field.fill("にほん");
+  await field.evaluate((element) => element.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", keyCode: 229, bubbles: true, cancelable: true })));
+  assert.equal(await field.inputValue(), "にほん");
+});

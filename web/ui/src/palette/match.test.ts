@@ -22,8 +22,8 @@ test("what is typed is text, not a pattern", () => {
 });
 
 test("the shortcut is Ctrl+Shift+Space alone, and not while text is composed", () => {
-  const pressed = { code: "Space", ctrlKey: true, shiftKey: true, altKey: false, metaKey: false, isComposing: false };
+  const pressed = { code: "Space", ctrlKey: true, shiftKey: true, altKey: false, metaKey: false, isComposing: false, keyCode: 32 };
   expect(isShortcut(pressed)).toBe(true);
-  const others = [{ code: "KeyA" }, { ctrlKey: false }, { shiftKey: false }, { altKey: true }, { metaKey: true }, { isComposing: true }];
+  const others = [{ code: "KeyA" }, { ctrlKey: false }, { shiftKey: false }, { altKey: true }, { metaKey: true }, { isComposing: true }, { keyCode: 229 }];
   for (const other of others) expect(isShortcut({ ...pressed, ...other })).toBe(false);
 });

@@ -3,6 +3,7 @@ import { useEffect, useId, useRef } from "preact/hooks";
 import { goTowards, isWide, type Where } from "../desktop/workspace";
 import type { Direction } from "../desktop/tiles";
 import { strings } from "../strings";
+import { isForInputMethod } from "../ui/composing";
 import { Search } from "../ui/icons";
 import { Keys } from "../ui/keys";
 import { actionItems, sessionItems, type Item } from "./items";
@@ -35,7 +36,7 @@ function Open({ purpose }: { purpose: Purpose }) {
     const direction = DIRECTIONS[event.key];
     const step = STEPS[event.key];
     const isFree = query.peek() === "" && purpose === "all" && isWide.peek();
-    if (event.isComposing) return;
+    if (isForInputMethod(event)) return;
     if (direction && isFree && (event.shiftKey || step === undefined)) leaveFor(() => goTowards(direction));
     else if (step !== undefined && items.length > 0) chosen.value = (at + step + items.length) % items.length;
     else if (event.key === "Enter") leaveFor(() => items[at]?.run(whereOf(event)));

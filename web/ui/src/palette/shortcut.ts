@@ -1,3 +1,4 @@
+import { isForInputMethod } from "../ui/composing";
 import { openPalette } from "./state";
 
 /**
@@ -28,7 +29,7 @@ export function followShortcut(isAvailable: () => boolean): void {
 }
 
 /** Whether these keys are the shortcut's. */
-export function isShortcut(event: Pick<KeyboardEvent, "code" | "ctrlKey" | "shiftKey" | "altKey" | "metaKey" | "isComposing">): boolean {
-  const { code, ctrlKey, shiftKey, altKey, metaKey, isComposing } = event;
-  return code === "Space" && ctrlKey && shiftKey && !altKey && !metaKey && !isComposing;
+export function isShortcut(event: Pick<KeyboardEvent, "code" | "ctrlKey" | "shiftKey" | "altKey" | "metaKey" | "isComposing" | "keyCode">): boolean {
+  const { code, ctrlKey, shiftKey, altKey, metaKey } = event;
+  return code === "Space" && ctrlKey && shiftKey && !altKey && !metaKey && !isForInputMethod(event);
 }

@@ -1,6 +1,7 @@
 import type { Signal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { strings } from "../strings";
+import { isForInputMethod } from "../ui/composing";
 import { Send } from "../ui/icons";
 
 interface ComposeProps {
@@ -24,7 +25,7 @@ export function Compose({ draft: text, send, press }: ComposeProps) {
     if (field.current) field.current.style.height = "";
   };
   const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    if (event.key !== "Enter" || event.shiftKey || isForInputMethod(event)) return;
     event.preventDefault();
     submit();
   };

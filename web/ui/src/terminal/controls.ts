@@ -3,6 +3,7 @@ import { screenOf } from "../api/client";
 import { asDevice, NoAccess, type Authority } from "../keys/access";
 import { bearerOf } from "../keys/proof";
 import { strings } from "../strings";
+import { isForInputMethod } from "../ui/composing";
 import { Acks } from "./acks";
 import { Attachment } from "./attachment";
 import { Display } from "./display";
@@ -184,7 +185,7 @@ export class Controls {
 
   /** Keys over lines that stand still mean what they mean over the live screen. */
   private takeKey(event: KeyboardEvent): boolean {
-    if (event.metaKey || event.isComposing) return false;
+    if (event.metaKey || isForInputMethod(event)) return false;
     if (isFind(event)) this.isFinding.value = true;
     else if (isCopy(event) && (event.shiftKey || this.selected.peek())) void this.copy();
     else {

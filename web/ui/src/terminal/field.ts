@@ -1,3 +1,4 @@
+import { isForInputMethod } from "../ui/composing";
 import { isCharacter, type Press } from "./keys";
 import { Typist, type FieldEvent, type Send, type Surroundings } from "./typist";
 
@@ -59,7 +60,7 @@ export class Field {
   private keyDown(event: KeyboardEvent): void {
     if (this.listener.intercepts(event)) return;
     const press = pressOf(event, event.repeat ? "repeat" : "press");
-    this.take({ type: "keydown", press, isComposing: event.isComposing, isProcessed: event.keyCode === PROCESSED }, event);
+    this.take({ type: "keydown", press, isForInputMethod: isForInputMethod(event) }, event);
   }
 
   private take(event: FieldEvent, cause?: Event): void {
@@ -106,5 +107,3 @@ function withoutOption({ key, code, shift }: Press): string {
 }
 
 const IS_MAC = navigator.platform.startsWith("Mac");
-/** UI Events: the key code of a key that an input method has. */
-const PROCESSED = 229;

@@ -1,6 +1,7 @@
 import { useSignal, type Signal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { strings } from "../strings";
+import { isForInputMethod } from "../ui/composing";
 import { Arrow, Close } from "../ui/icons";
 import type { Controls } from "./controls";
 import type { Found } from "./look-back";
@@ -46,6 +47,7 @@ export function Find({ controls, isOpen }: { controls: Controls; isOpen: Signal<
         void go("up");
       }}
       onKeyDown={(event) => {
+        if (isForInputMethod(event)) return;
         if (event.key === "Escape") close();
         if (event.key === "Enter" && event.shiftKey) {
           event.preventDefault();

@@ -77,7 +77,7 @@ class Field {
   /** A key with a name, as hardware keyboards and the Enter of on-screen ones send it. */
   press(key: string, modifiers: Partial<Press> = {}): this {
     const press: Press = { key, code: "", shift: false, alt: false, ctrl: false, meta: false, altGraph: false, kind: "press", ...modifiers };
-    const isTaken = this.fire({ type: "keydown", press, isComposing: this.composed !== null, isProcessed: false });
+    const isTaken = this.fire({ type: "keydown", press, isForInputMethod: this.composed !== null });
     if (!isTaken && [...key].length === 1) this.insert(key, { keydown: false });
     if (!isTaken && key === "Backspace") this.insert("", { back: 1, inputType: "deleteContentBackward", keydown: false });
     return this;
@@ -92,7 +92,7 @@ class Field {
 
   private key(code: 229): void {
     const press: Press = { key: "Unidentified", code: "", shift: false, alt: false, ctrl: false, meta: false, altGraph: false, kind: "press" };
-    this.fire({ type: "keydown", press, isComposing: this.composed !== null, isProcessed: code === 229 });
+    this.fire({ type: "keydown", press, isForInputMethod: this.composed !== null || code === 229 });
   }
 
   private edit(value: string, isComposing: boolean): void {
@@ -287,7 +287,7 @@ describe("a hardware keyboard", () => {
   test("leaves to the browser what the terminal has no use for", () => {
     const field = new Field({ hardware: true });
     const press = { key: "c", code: "KeyC", shift: false, alt: false, ctrl: false, meta: true, altGraph: false, kind: "press" } as const;
-    expect(field.fire({ type: "keydown", press, isComposing: false, isProcessed: false })).toBe(false);
+    expect(field.fire({ type: "keydown", press, isForInputMethod: false })).toBe(false);
   });
 
   test("types beside a selection that the widget has put into the field", () => {
@@ -300,7 +300,7 @@ describe("a hardware keyboard", () => {
     const seen: string[] = [];
     const typist = new Typist({ takesCharacters: () => true, sends: ({ kind, code }) => seen.push(`${kind} ${code}`) > 0, wantsAtOnce: () => false });
     const key = (kind: Press["kind"], code: string): Press => ({ key: "x", code, shift: false, alt: false, ctrl: false, meta: false, altGraph: false, kind });
-    typist.take({ type: "keydown", press: key("press", "KeyX"), isComposing: false, isProcessed: false });
+    typist.take({ type: "keydown", press: key("press", "KeyX"), isForInputMethod: false });
     expect(typist.take({ type: "keyup", press: key("release", "KeyX") }).sends).toHaveLength(1);
     expect(typist.take({ type: "keyup", press: key("release", "KeyX") }).sends).toHaveLength(0);
     expect(seen).toEqual(["press KeyX", "release KeyX"]);

@@ -3,8 +3,8 @@ import { width } from "./widths";
 
 /** What happens at the text field, in the words of UI Events and Input Events Level 2. */
 export type FieldEvent =
-  /** `isProcessed`: an input method has the key (key code 229). */
-  | { type: "keydown"; press: Press; isComposing: boolean; isProcessed: boolean }
+  /** `isForInputMethod`: the program gets nothing of it. */
+  | { type: "keydown"; press: Press; isForInputMethod: boolean }
   | { type: "keyup"; press: Press }
   /** `value`: what the field holds before the edit. */
   | { type: "beforeinput"; inputType: string; value: string; isComposing: boolean }
@@ -63,7 +63,7 @@ export class Typist {
   take(event: FieldEvent): Outcome {
     switch (event.type) {
       case "keydown":
-        return this.keyDown(event.press, event.isComposing || event.isProcessed);
+        return this.keyDown(event.press, event.isForInputMethod);
       case "keyup":
         return this.keyUp(event.press);
       case "beforeinput":
