@@ -28,13 +28,15 @@ test("a daemon that went back to the page's build takes the word back", () => {
   expect(isOutdated.value).toBe(false);
 });
 
-test("what was dismissed is not said again, and the next build is", () => {
+test("what was dismissed is not said again, and the next build is, and each is looked for once", async () => {
   noteBuild("1111111111111111", OWN);
   dismissOutdated();
   noteBuild("1111111111111111", OWN);
   expect(isOutdated.value).toBe(false);
+  await vi.waitFor(() => expect(update).toHaveBeenCalledTimes(1));
   noteBuild("2222222222222222", OWN);
   expect(isOutdated.value).toBe(true);
+  await vi.waitFor(() => expect(update).toHaveBeenCalledTimes(2));
 });
 
 test("nothing is said of a daemon that names no build, nor by a page that has none", () => {

@@ -8,7 +8,7 @@ export const isOutdated = signal(false);
 export function noteBuild(served: string | undefined, own: string | null = buildOf(globalThis.document)): void {
   const differs = served !== undefined && own !== null && served !== own;
   // The worker of the new build keeps its files, for the next time without a network.
-  if (differs && !isOutdated.peek()) renewShell();
+  if (differs && served !== latest) renewShell();
   latest = served;
   isOutdated.value = differs && served !== dismissed;
 }
