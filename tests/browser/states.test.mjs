@@ -173,11 +173,29 @@ scenario("a device that may not come this way reads the daemon's own words, and 
   const phone = await s.paired();
   phone.tolerate(/status of 403/);
   const problem = { title: "Forbidden", code: "unknown_node", detail: "nobody says from which node this comes", hint: "come by the tailnet" };
-  await phone.page.route("/v1/whoami", (route) => route.fulfill({ status: 403, contentType: "application/problem+json", body: JSON.stringify(problem) }));
+  await phone.page.route(/\/v1\/whoami$/, (route) => route.fulfill({ status: 403, contentType: "application/problem+json", body: JSON.stringify(problem) }));
   await phone.page.reload();
   await phone.message("wrong_node").getByText("Nobody says from which node this comes. Come by the tailnet.").waitFor();
   assert.equal(await phone.page.getByRole("link", { name: "Show the sessions" }).count(), 0);
-  await phone.page.unroute("/v1/whoami");
+  await phone.page.unroute(/\/v1\/whoami$/);
   await phone.page.getByRole("button", { name: "Try again" }).tap();
   await phone.connection("live").waitFor();
+});
+
+scenario("a question that was asked before a restart is not an answer for the daemon after it", async (s) => {
+  const session = await s.daemon.session("unwanted", "read line");
+  const { device: phone } = await s.watching("unwanted");
+  phone.tolerate(/status of 4\d\d|net::ERR_|WebSocket/);
+  await phone.page.getByRole("button", { name: "Actions" }).tap();
+  await phone.page.getByRole("button", { name: "Delete session" }).tap();
+  const question = phone.page.getByRole("dialog").getByRole("button", { name: "Delete" });
+  await question.waitFor();
+  s.tunnel.cut();
+  await s.daemon.kill();
+  await s.restart();
+  await phone.connection("live").waitFor();
+  await question.tap();
+  await phone.page.getByText("The daemon was restarted since you looked").waitFor();
+  const [left] = await s.daemon.api("GET", "/v1/sessions");
+  assert.equal(left.id, session.id);
 });

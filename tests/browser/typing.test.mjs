@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { DESKTOP } from "./support/browser.mjs";
+import { shellAfter } from "./support/daemon.mjs";
 import { scenario } from "./support/scenario.mjs";
 
 /** Shows every byte that it gets, one screen line for all. */

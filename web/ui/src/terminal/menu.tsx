@@ -21,10 +21,12 @@ interface MenuProps {
 
 /** What can be done with a session besides looking and typing. */
 export function Menu({ session, name, controls, writes }: MenuProps) {
-  const asks = useSignal<"stop" | "delete" | null>(null);
+  // What was seen when the question came up is what is answered, whatever the daemon and the session have become since.
+  const asks = useSignal<{ act: "stop" | "delete"; name: string; life: string | null } | null>(null);
   const popover = useId();
   const { attachment } = controls;
-  const life = attachment.hello.value?.life ?? null;
+  const ask = (act: "stop" | "delete"): void => void (asks.value = { act, name, life: attachment.hello.peek()?.life ?? null });
+  const asked = asks.value;
   const runs = attachment.exit.value === null;
   const holds = attachment.claim.value?.holder === true;
   return (
@@ -48,35 +50,35 @@ export function Menu({ session, name, controls, writes }: MenuProps) {
           {strings.terminal.download}
         </MenuItem>
         {writes && runs && (
-          <MenuItem act={() => (asks.value = "stop")} icon={<Stop />} bad>
+          <MenuItem act={() => ask("stop")} icon={<Stop />} bad>
             {strings.terminal.stop}
           </MenuItem>
         )}
         {writes && (
-          <MenuItem act={() => (asks.value = "delete")} icon={<Bin />} bad>
+          <MenuItem act={() => ask("delete")} icon={<Bin />} bad>
             {strings.terminal.delete}
           </MenuItem>
         )}
       </div>
-      {asks.value === "stop" && (
+      {asked?.act === "stop" && (
         <Confirm
-          title={strings.terminal.stopTitle(name)}
+          title={strings.terminal.stopTitle(asked.name)}
           text={strings.terminal.stopText}
           action={strings.terminal.stopIt}
           answer={(yes) => {
             asks.value = null;
-            if (yes) void stop(session, life, controls.failure);
+            if (yes) void stop(session, asked.life, controls.failure);
           }}
         />
       )}
-      {asks.value === "delete" && (
+      {asked?.act === "delete" && (
         <Confirm
-          title={strings.terminal.deleteTitle(name)}
+          title={strings.terminal.deleteTitle(asked.name)}
           text={strings.terminal.deleteText}
           action={strings.terminal.deleteIt}
           answer={(yes) => {
             asks.value = null;
-            if (yes) void remove(session, name, life, controls.failure);
+            if (yes) void remove(session, asked.name, asked.life, controls.failure);
           }}
         />
       )}
