@@ -95,6 +95,18 @@ scenario("a session is stopped, deleted and restored from the page", async (s) =
   assert.equal((await s.daemon.api("GET", "/v1/sessions"))[0].id, session.id);
 });
 
+scenario("the notice of a deletion is put away, and the session stays deleted", async (s) => {
+  await s.daemon.session("unwanted", "read line");
+  const { device: phone } = await s.watching("unwanted");
+  await phone.page.getByRole("button", { name: "Actions" }).tap();
+  await phone.page.getByRole("button", { name: "Delete session" }).tap();
+  await phone.page.getByRole("dialog").getByRole("button", { name: "Delete" }).tap();
+  const notice = phone.page.locator("[data-notice=deleted]");
+  await notice.getByRole("button", { name: "Dismiss" }).tap();
+  await notice.waitFor({ state: "detached" });
+  assert.equal((await s.daemon.api("GET", "/v1/sessions")).length, 0);
+});
+
 scenario("a daemon that is killed and comes back costs no session", async (s) => {
   await s.daemon.session("outlives-it", shellAfter(""));
   const home = await s.paired({ label: "At the list" });

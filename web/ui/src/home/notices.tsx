@@ -46,7 +46,7 @@ function Restore({ deleted: { id, name } }: { deleted: { id: string; name: strin
     );
   };
   return (
-    <Notice quiet kind="deleted" action={strings.home.restore} act={() => void restore()}>
+    <Notice quiet kind="deleted" action={strings.home.restore} act={() => void restore()} dismiss={() => (lastDeleted.value = null)}>
       {failed.value ?? strings.home.deleted(name)}
     </Notice>
   );
