@@ -69,3 +69,19 @@ scenario("a browser that does not trust the certificate is told what works, what
   await phone.goto("/device");
   await phone.page.locator('[data-install="untrusted"]').waitFor();
 });
+
+scenario("the form waits until it is known what kind of window this is", async (s) => {
+  const phone = await s.open(PHONE);
+  await phone.page.addInitScript(() => {
+    const known = new Promise((resolve) => Object.assign(window, { tellFiles: resolve }));
+    StorageManager.prototype.getDirectory = async () => {
+      await known;
+      throw new DOMException("private", "SecurityError");
+    };
+  });
+  await phone.goto(await offer(s.daemon));
+  await phone.message("pair_looking").waitFor();
+  assert.equal(await phone.message("pair_form").count(), 0);
+  await phone.page.evaluate(() => /** @type {{ tellFiles?: () => void }} */ (window).tellFiles?.());
+  await phone.message("pair_private").waitFor();
+});

@@ -22,7 +22,7 @@ export function Pairing() {
   const state = useSignal<PairingState | null>(null);
   const formerLabel = useSignal<string | null>(null);
   const run = useSignal<AbortController | null>(null);
-  const kind = useSignal<WindowKind>("browser");
+  const kind = useSignal<WindowKind | null>(null);
   const insists = useSignal(false);
   useEffect(() => void thisWindow().then((is) => (kind.value = is)), []);
   const stop = (): void => {
@@ -36,6 +36,8 @@ export function Pairing() {
   if (offer.value === "malformed") return <Malformed />;
   if (offer.value === null) return <NoOffer label={formerLabel.value} />;
   if (state.value) return <Progress state={state.value} again={() => (state.value = null)} />;
+  // Nobody is to fill in, and send, what a window that forgets the key is about to be warned of.
+  if (kind.value === null) return <Message kind="pair_looking" title={strings.pair.title} />;
   if (kind.value !== "browser" && !insists.value) {
     return <OtherWindow kind={kind.value} link={linkOf(offer.value)} insist={() => (insists.value = true)} />;
   }
