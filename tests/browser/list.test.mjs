@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { Attachment } from "./support/attachment.mjs";
 import { shellAfter } from "./support/daemon.mjs";
 import { scenario } from "./support/scenario.mjs";
+import { Terminal } from "./support/terminal.mjs";
 
 scenario("the list follows its sessions without a reload", async (s) => {
   const phone = await s.paired();
@@ -35,7 +36,7 @@ scenario("Tab stops once in the list, and the arrow keys go through groups and w
     await page.keyboard.press("Tab");
     stops.push(await at());
   }
-  assert.deepEqual(stops.slice(1, 5), ["Find a session", "Group", "four", "This device: Test device · operator"], stops.join());
+  assert.deepEqual(stops.slice(0, 4), ["Find a session", "Group", "four", "This device: Test device · operator"], stops.join());
 
   await page.getByRole("combobox", { name: "Group" }).selectOption("project");
   await page.getByRole("heading", { name: "web" }).waitFor();
@@ -105,6 +106,30 @@ scenario("the notice of a deletion is put away, and the session stays deleted", 
   await notice.getByRole("button", { name: "Dismiss" }).tap();
   await notice.waitFor({ state: "detached" });
   assert.equal((await s.daemon.api("GET", "/v1/sessions")).length, 0);
+});
+
+scenario("the way back from a session goes back, to the place in the list and the row that led away", async (s) => {
+  for (let at = 0; at < 14; at += 1) await s.daemon.session(`session-${at}`, "read line");
+  const phone = await s.paired();
+  const { page } = phone;
+  const before = await page.evaluate(() => history.length);
+  const row = phone.row("session-2");
+  await row.scrollIntoViewIfNeeded();
+  await row.tap({ trial: true });
+  const place = await page.evaluate(() => window.scrollY);
+  assert.ok(place > 0, "the list is longer than the screen");
+  await row.tap();
+  await Terminal.ready(page);
+  await page.locator("h1:focus").getByText("session-2").waitFor();
+  await page.getByRole("link", { name: "Sessions" }).tap();
+  await row.and(page.locator(":focus")).waitFor();
+  await page.waitForFunction((former) => window.scrollY === former, place);
+  assert.equal(await page.evaluate(() => history.length), before + 1);
+  await page.goForward();
+  await Terminal.ready(page);
+  await page.goBack();
+  await row.and(page.locator(":focus")).waitFor();
+  await page.waitForFunction((former) => window.scrollY === former, place);
 });
 
 scenario("a daemon that is killed and comes back costs no session", async (s) => {

@@ -10,6 +10,7 @@ import { bearerOf } from "../keys/proof";
 import type { DeviceRecord } from "../protocol";
 import { strings } from "../strings";
 import { Confirm } from "../ui/dialog";
+import { focusOnArrival } from "../ui/arrival";
 import { Back, Pen } from "../ui/icons";
 import { Ended } from "../ui/message";
 import { Status } from "../ui/status";
@@ -24,6 +25,7 @@ export function DevicePage() {
   const record = useSignal<DeviceRecord | null>(null);
   const isRenaming = useSignal(false);
   useEffect(() => void (document.title = `${strings.device.title} · ${strings.product}`), []);
+  useEffect(focusOnArrival, []);
   if (!connection) return null;
   const state = connection.state.value;
   if (state.kind === "ended" && state.reason !== "finished") return <Ended reason={state.reason} said={state.said} />;
@@ -33,7 +35,7 @@ export function DevicePage() {
         <a class="square" href="/" aria-label={strings.backToSessions}>
           <Back />
         </a>
-        <h1 class="wordmark">{strings.device.title}</h1>
+        <h1 class="wordmark" tabIndex={-1}>{strings.device.title}</h1>
         <Status connection={connection} meter={listMeter} unit="updates" />
       </header>
       <main class="page-body">

@@ -1,10 +1,11 @@
 import type { ComponentChildren } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useLayoutEffect } from "preact/hooks";
 import type { Connection } from "../connection/connection";
 import { isWaiting } from "../connection/machine";
 import { useConnection } from "../connection/use";
 import { device } from "../keys/access";
 import { strings } from "../strings";
+import { focusOnArrival } from "../ui/arrival";
 import { moveByArrows } from "../ui/arrows";
 import { Mark } from "../ui/icons";
 import { Command, Ended } from "../ui/message";
@@ -18,6 +19,7 @@ import { List } from "./sessions";
 export function Home() {
   const connection = useConnection(followSessions, probeSessions);
   useEffect(() => void (document.title = strings.product), []);
+  useLayoutEffect(keepPlace, []);
   useEffect(prefetchTerminal, []);
   if (!connection) return null;
   const state = connection.state.value;
@@ -51,7 +53,7 @@ export function Sessions({ connection, Body, children }: SessionsProps) {
       </header>
       {children}
       <Body class="page-body" onKeyDown={moveByArrows}>
-        <h1 class="visually-hidden">{strings.sessions}</h1>
+        <h1 class="visually-hidden" tabIndex={-1}>{strings.sessions}</h1>
         {list.value === null ? <Waiting unreachable={isWaiting(state)} /> : <List sessions={list.value} stale={stale} />}
       </Body>
       <HomeNotices staleSince={stale && isWaiting(state) ? state.since : null} />
@@ -76,6 +78,25 @@ function Waiting({ unreachable }: { unreachable: boolean }) {
     </section>
   );
 }
+
+/** Shows the list where it was left, with the focus on the link that led away. */
+function keepPlace(): () => void {
+  const place = scrolled;
+  const restore = (): void => window.scrollTo({ top: place, behavior: "instant" });
+  restore();
+  focusOnArrival();
+  // Rows have a guessed height until they are drawn for the first time, so the list is as long as it was only then.
+  let frame = requestAnimationFrame(() => (frame = requestAnimationFrame(restore)));
+  const note = (): void => void (scrolled = window.scrollY);
+  window.addEventListener("scroll", note, { passive: true });
+  return () => {
+    cancelAnimationFrame(frame);
+    window.removeEventListener("scroll", note);
+  };
+}
+
+/** CSS pixels by which the list was scrolled when it was looked at last. */
+let scrolled = 0;
 
 /** The terminal's code is part of the first load, so that a tap on a session asks for nothing but the session. */
 function prefetchTerminal(): void {

@@ -2,7 +2,7 @@ import { close, fits, focused, isWide, show, tiles, type Where } from "../deskto
 import { sessionsIn } from "../desktop/tiles";
 import { list, ordered } from "../home/list";
 import { outcome, stateWords } from "../home/row";
-import { navigate } from "../router";
+import { navigate, toList } from "../router";
 import { strings } from "../strings";
 import { focusButtons, focusList, openActions } from "./places";
 import { askWhere, isHelpOpen, type Purpose } from "./state";
@@ -51,7 +51,7 @@ export function actionItems(): Item[] {
     [session !== null, actions.buttons, focusButtons],
     [isWide.value, actions.list, focusList],
     [true, actions.device, () => navigate("/device")],
-    [session !== null && !isWide.value, actions.home, () => navigate("/")],
+    [session !== null && !isWide.value, actions.home, toList],
     [true, actions.help, () => (isHelpOpen.value = true)],
   ];
   return offered.flatMap(([isOffered, title, run]) => (isOffered ? [{ id: title, title, detail: "", text: title, run }] : []));

@@ -3,7 +3,7 @@ import { deleteSession, recordingOf, stopSession, type Bearer } from "../api/cli
 import { lastDeleted } from "../home/list";
 import { device } from "../keys/access";
 import { bearerOf } from "../keys/proof";
-import { navigate, route } from "../router";
+import { route, toList } from "../router";
 import { strings } from "../strings";
 import { reasonOf } from "../ui/reason";
 
@@ -35,7 +35,7 @@ export function remove(session: string, name: string, life: string | null, failu
     lastDeleted.value = { id: session, name };
     // The answer may come when another session is looked at.
     const at = route.peek();
-    if (at.kind === "session" && at.id === session) navigate("/", "replace");
+    if (at.kind === "session" && at.id === session) toList("replace");
   });
 }
 

@@ -6,6 +6,7 @@ import { useConnection } from "../connection/use";
 import { ending, list } from "../home/list";
 import { asDevice, type Authority } from "../keys/access";
 import { strings } from "../strings";
+import { focusOnArrival } from "../ui/arrival";
 import { Back, Eye } from "../ui/icons";
 import { Ended, Message, ReloadButton } from "../ui/message";
 import { Status } from "../ui/status";
@@ -34,6 +35,7 @@ export function SessionPage({ id }: { id: string }) {
   const tile = useContext(TileContext);
   const isFocused = tile?.isFocused ?? true;
   useVisibleArea();
+  useEffect(() => void (tile === null && focusOnArrival()), []);
   useEffect(() => open(id, host.current, scroller.current, controls), [id]);
   const ready = controls.value === "failed" ? null : controls.value;
   const connection = useConnection(ready?.attachment.link ?? null, ready?.attachment.ping);
@@ -100,7 +102,7 @@ function TopBar({ id, name, connection, hello, controls }: TopBarProps) {
         </a>
       )}
       <div class="bar-title">
-        <Heading>{name}</Heading>
+        <Heading tabIndex={-1}>{name}</Heading>
         {connection && <Status connection={connection} meter={controls?.attachment.meter} />}
       </div>
       {hello?.mode === "view" && (
