@@ -147,3 +147,18 @@ scenario("the Enter that confirms a conversion sends no line, also where the com
   await field.evaluate((element) => element.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", keyCode: 229, bubbles: true, cancelable: true })));
   assert.equal(await field.inputValue(), "にほん");
 });
+
+scenario("a line that is not sent is there after a look at the list and another load", async (s) => {
+  await s.daemon.session("shell", shellAfter(""));
+  const { device, terminal } = await s.watching("shell");
+  const { page } = terminal;
+  const field = page.getByLabel("Type a line");
+  await field.fill("echo half");
+  await page.getByRole("link", { name: "Sessions" }).tap();
+  await device.row("shell").tap();
+  await page.locator("textarea").and(field).waitFor();
+  assert.equal(await field.inputValue(), "echo half");
+  await page.reload();
+  await field.waitFor();
+  assert.equal(await field.inputValue(), "echo half");
+});
