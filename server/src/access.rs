@@ -286,9 +286,15 @@ impl Access {
         self.devices_changed.notify_one();
     }
 
-    /// Counts a problem that is answered, or told by a close frame, for the metrics.
-    pub(crate) fn count_refusal(&self, peer: &Peer, code: &'static str, status: u16) {
-        self.counts.refused.count(code);
+    /// Counts a problem that is answered, or told by a close frame, for the metrics; and under which code it is told, where that
+    /// is another.
+    pub(crate) fn count_refusal(
+        &self,
+        peer: &Peer,
+        (code, status): (&'static str, u16),
+        told: Option<&'static str>,
+    ) {
+        self.counts.refused.count(told.unwrap_or(code));
         if status == 401 && Failures::is_one(peer, code) {
             self.counts.failed.count(code);
         }

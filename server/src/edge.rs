@@ -66,11 +66,12 @@ impl Edge {
             Err(failure) => (None, failure.into_response()),
         };
         let (mut response, is_last) = without_answers_to_the_revoked(&connection, response);
-        if let Some(refused) = response.extensions().get::<AnswerOf>() {
-            let status = response.status().as_u16();
-            self.access.count_refusal(connection.peer(), refused.code, status);
+        let refused = response.extensions().get::<AnswerOf>().map(|answer| answer.code);
+        let status = response.status().as_u16();
+        let told = self.add_challenge(&connection, &mut response);
+        if let Some(code) = refused {
+            self.access.count_refusal(connection.peer(), (code, status), told);
         }
-        self.add_challenge(&connection, &mut response);
         if method == Method::HEAD {
             // HTTP/1 leaves it out by itself, HTTP/2 does not.
             *response.body_mut() = Body::empty();
@@ -83,15 +84,18 @@ impl Edge {
     }
 
     /// Says with each 401 of a listener what can be proven next. Where there were too many of them, it says that instead, and
-    /// what can be proven all the same: by it who has the right key comes in.
-    fn add_challenge(&self, connection: &Connection, response: &mut Response) {
+    /// what can be proven all the same: by it who has the right key comes in. Gives the code of what it says instead.
+    fn add_challenge(&self, connection: &Connection, response: &mut Response) -> Option<&'static str> {
         let refusal = response.extensions_mut().remove::<Refusal>();
         let (Peer::Remote(peer), Some(Refusal(mut problem))) = (connection.peer(), refusal) else {
-            return;
+            return None;
         };
+        let mut told = None;
         let failures = &self.access.failures;
         if let Some(retry_after) = failures.too_many(connection.peer(), &problem.code, Instant::now()) {
-            problem = Failure::TooManyFailures { retry_after }.problem();
+            let failure = Failure::TooManyFailures { retry_after };
+            told = Some(failure.code());
+            problem = failure.problem();
             *response = error::answer(&problem);
         }
         problem.challenge = Some(self.access.challenge(peer.generation).to_string());
@@ -101,6 +105,7 @@ impl Edge {
             .headers_mut()
             .insert(header::CONTENT_LENGTH, body.len().into());
         *response.body_mut() = Body::from(body);
+        told
     }
 
     async fn route(&self, connection: &Connection, request: Request<Body>) -> Response {

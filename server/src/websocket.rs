@@ -247,7 +247,7 @@ impl<D, H> Wish<D, H> {
         let status = failure.problem().status;
         self.route
             .access
-            .count_refusal(self.connection.peer(), failure.code(), status);
+            .count_refusal(self.connection.peer(), (failure.code(), status), None);
         let failures = &self.route.access.failures;
         let too_many = failures.too_many(self.connection.peer(), failure.code(), Instant::now());
         too_many.map_or(failure, |retry_after| Failure::TooManyFailures { retry_after })

@@ -249,6 +249,29 @@ async fn handshakes_proofs_bytes_and_attachments_are_counted() {
 }
 
 #[tokio::test]
+async fn who_fails_too_often_is_counted_under_the_code_that_is_answered() {
+    let daemon = TestDaemon::start().await;
+    let client = TlsClient::new(daemon.address(), daemon.pin());
+    let mut refused = 0;
+    loop {
+        refused += 1;
+        let answer = client.get("/v1/whoami", Some("tsm_dev_wrong")).await;
+        if answer.verdict() == "429 too_many_failures" {
+            break;
+        }
+        assert_eq!(answer.verdict(), "401 malformed_token");
+    }
+    let after = scrape(&daemon).await;
+    for (name, expected) in [
+        ("transom_refusals_total{cause=\"too_many_failures\"}", 1),
+        ("transom_refusals_total{cause=\"malformed_token\"}", refused - 1),
+        ("transom_failed_credentials_total{cause=\"malformed_token\"}", refused),
+    ] {
+        assert_eq!(after[name], f64::from(expected), "{name}");
+    }
+}
+
+#[tokio::test]
 async fn no_name_and_no_id_is_among_the_figures() {
     let daemon = TestDaemon::start().await;
     let wish = json!({ "command": "cat", "name": "hush-hush" });
