@@ -1,10 +1,11 @@
 //! What goes on by itself, whoever waits for it.
 
+use server::request;
 use tokio::task::{JoinHandle, spawn_blocking};
 
 /// Does something in a task of its own: a peer that hangs up leaves nothing half done.
 pub(crate) async fn to_its_end<T: Send + 'static>(act: impl Future<Output = T> + Send + 'static) -> T {
-    joined(tokio::spawn(act)).await
+    joined(request::spawn(act)).await
 }
 
 /// Does something that waits for the disk, on a thread that may.

@@ -9,7 +9,7 @@ use pairing::{Principal, UnixMillis};
 use tokio::time::timeout;
 
 pub(crate) use self::damper::{Damper, Share};
-use crate::{access::Access, authenticate::name_of, peer::Peer, store::StoreError};
+use crate::{access::Access, authenticate::name_of, peer::Peer, request, store::StoreError};
 
 /// One row of the append-only table `audit`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,7 +119,7 @@ impl Access {
     pub async fn append_audit_of_end(&self, row: AuditRow) {
         let (store, action, target) = (self.store.clone(), row.action.clone(), row.target.clone());
         // It is said also when it fails after that moment.
-        let writing = tokio::spawn(async move {
+        let writing = request::spawn(async move {
             let (action, target) = (row.action.clone(), row.target.clone());
             if let Err(error) = store.append_audit(row).await {
                 tracing::warn!(%action, target, %error, "what was done could not be written to the audit trail");

@@ -16,6 +16,7 @@ use crate::{
     connections::Connection,
     error::Failure,
     peer::{LocalAnswer, LocalPeer, Peer, RemotePeer},
+    request,
     router::On,
 };
 
@@ -144,7 +145,7 @@ pub(crate) fn note_seen(access: &Access, device: DeviceId, address: String, now:
         return;
     }
     let store = access.store.clone();
-    tokio::spawn(async move {
+    request::spawn(async move {
         if let Err(error) = store.seen(device, now, address).await {
             tracing::warn!(%device, %error, "could not store when a device was last seen");
         }

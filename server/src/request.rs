@@ -42,7 +42,7 @@ pub(crate) async fn scope<T>(id: RequestId, answering: impl Future<Output = T>) 
 }
 
 /// Spawns what is done for the request that the calling task answers, whether anybody waits for it or not.
-pub(crate) fn spawn<T: Send + 'static>(doing: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
+pub fn spawn<T: Send + 'static>(doing: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
     match current() {
         Some(id) => tokio::spawn(scope(id, doing)),
         None => tokio::spawn(doing),

@@ -16,6 +16,8 @@ mod size;
 mod stop;
 mod wait;
 
+use server::request;
+
 use crate::sessions::SessionError;
 
 pub(super) use change::{CHANGE, change};
@@ -39,7 +41,7 @@ pub(super) use wait::{WAIT, wait};
 async fn whole<T: Send + 'static>(
     work: impl Future<Output = Result<T, SessionError>> + Send + 'static,
 ) -> Result<T, SessionError> {
-    match tokio::spawn(work).await {
+    match request::spawn(work).await {
         Ok(done) => done,
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),

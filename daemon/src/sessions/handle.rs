@@ -4,7 +4,7 @@ use std::{pin::pin, sync::Arc, task::Poll, time::Duration};
 
 use pairing::{DeviceId, Manage, Permit, PermitScope, Principal, View, Write};
 use protocol::sessions::Session;
-use server::{audit::AuditRow, peer::Peer};
+use server::{audit::AuditRow, peer::Peer, request};
 use terminal::{Attachment, ClientKey, Gate, Listed, Mode, Start, Writer};
 use tokio::time::timeout;
 
@@ -177,7 +177,7 @@ impl Handle {
         let (sessions, by, action) = (self.sessions.clone(), by.clone(), row.action.clone());
         let (session, said) = (self.id().to_owned(), action.clone());
         // It is said also when it fails after it was waited for.
-        let writing = tokio::spawn(async move {
+        let writing = request::spawn(async move {
             let appended = sessions.append_act(&by, row).await;
             if let Err(error) = &appended {
                 tracing::error!(session, action = %said, %error, "the audit trail does not take the end of a session");
