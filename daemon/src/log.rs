@@ -115,8 +115,16 @@ impl Write for DailyFile {
 
 /// Renames the current file to its day and removes all but the newest former ones.
 fn put_aside(folder: &Path, day: i64) -> io::Result<()> {
-    let aside = folder.join(format!("transom.{}.jsonl", date(day)));
-    match fs::rename(folder.join(CURRENT), aside) {
+    let (current, aside) = (
+        folder.join(CURRENT),
+        folder.join(format!("transom.{}.jsonl", date(day))),
+    );
+    let moved = match aside.try_exists()? {
+        // A clock that was set back has a day come again: what it has already stays.
+        true => append(&current, &aside).and_then(|()| fs::remove_file(&current)),
+        false => fs::rename(&current, &aside),
+    };
+    match moved {
         // Somebody tidied up: the next line begins a new file all the same.
         Err(error) if error.kind() == io::ErrorKind::NotFound => (),
         renamed => renamed?,
@@ -129,6 +137,14 @@ fn put_aside(folder: &Path, day: i64) -> io::Result<()> {
     former.sort();
     let surplus = former.len().saturating_sub(KEPT);
     former.iter().take(surplus).try_for_each(fs::remove_file)
+}
+
+fn append(from: &Path, to: &Path) -> io::Result<()> {
+    let mut to = OpenOptions::new()
+        .append(true)
+        .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
+        .open(to)?;
+    io::copy(&mut File::open(from)?, &mut to).map(drop)
 }
 
 fn date(day: i64) -> String {
@@ -187,6 +203,19 @@ mod tests {
         fs::remove_file(folder.path().join(CURRENT)).unwrap();
         log.turn(2).unwrap();
         assert!(folder.path().join(CURRENT).exists());
+    }
+
+    #[test]
+    fn a_day_that_comes_again_keeps_what_was_written_on_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut log = DailyFile::open(folder.path(), 3).unwrap();
+        for (line, next) in [("one\n", 4), ("two\n", 3), ("three\n", 5)] {
+            log.file.write_all(line.as_bytes()).unwrap();
+            log.turn(next).unwrap();
+        }
+        let third = fs::read_to_string(folder.path().join("transom.1970-01-04.jsonl")).unwrap();
+        assert_eq!(third, "one\nthree\n");
+        assert_eq!(fs::read_to_string(folder.path().join(CURRENT)).unwrap(), "");
     }
 
     #[test]
