@@ -54,8 +54,10 @@ pub(crate) fn run(dist: &Dist) -> Result<()> {
         Some(out) => std::path::absolute(out)?,
         None => target().join("dist"),
     };
-    if !dist.is_trial || !out.join(SUMS).is_file() {
+    if !dist.is_trial || dist.binary.is_some() || !out.join(SUMS).is_file() {
         make(&out, dist.binary.as_deref())?;
+    } else {
+        println!("the packages that are tried are those in {}", out.display());
     }
     if dist.check {
         again::run(&out)?;

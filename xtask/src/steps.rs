@@ -8,11 +8,12 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 
-/// The root of the workspace.
+/// The root of the workspace: as cargo says it that runs this, as a clone which builds into the same target may run what was built of
+/// another; else where this was built.
 pub(crate) fn root() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.parent()
-        .map_or_else(|| here.to_path_buf(), Path::to_path_buf)
+    let here = std::env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    here.parent().map(Path::to_path_buf).unwrap_or(here)
 }
 
 /// A command that runs in the root of the workspace.
