@@ -268,6 +268,8 @@ function scrollByTouch(scroller: HTMLElement, screen: Screen, scrolled: (lines: 
     // A finger that rested before it left does not flick.
     if (event.timeStamp - last.at < RESTED && !matchMedia("(prefers-reduced-motion: reduce)").matches) runOut();
   };
+  // Whatever a finger touches next, it is not to run away from below it.
+  document.addEventListener("touchstart", () => (speed = 0), { signal, passive: true, capture: true });
   scroller.addEventListener("touchstart", start, { signal, passive: true });
   scroller.addEventListener("touchmove", drag, { signal, passive: true });
   scroller.addEventListener("touchend", end, { signal, passive: true });
