@@ -140,7 +140,10 @@ async fn the_log_is_for_its_owner_alone_and_is_followed_as_it_is_written() {
     // Also of what goes on if nobody waits for it any more.
     let session = daemon.owner().shell("cat").await;
     let line = follower.line_with("created a session").await;
-    assert!(line.contains("request_id=") && line.contains(&session.id), "{line}");
+    assert!(
+        line.contains("request_id=") && line.contains(&session.id),
+        "{line}"
+    );
 }
 
 /// A log of two days, of no daemon.

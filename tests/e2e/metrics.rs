@@ -265,7 +265,10 @@ async fn who_fails_too_often_is_counted_under_the_code_that_is_answered() {
     for (name, expected) in [
         ("transom_refusals_total{cause=\"too_many_failures\"}", 1),
         ("transom_refusals_total{cause=\"malformed_token\"}", refused - 1),
-        ("transom_failed_credentials_total{cause=\"malformed_token\"}", refused),
+        (
+            "transom_failed_credentials_total{cause=\"malformed_token\"}",
+            refused,
+        ),
     ] {
         assert_eq!(after[name], f64::from(expected), "{name}");
     }
